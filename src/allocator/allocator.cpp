@@ -1,10 +1,10 @@
 #include "allocator/allocator.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
-#include <algorithm>
-#include <cstdlib>
-
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/fatal.h"
 #include "base/text.h"
 #include "os/fault.h"
@@ -48,7 +48,7 @@ void refuse_large_os_pages() {
       .add(" KiB, as this kernel has them; the most is ");
   line.add(uint64_t{kPageSize / 1024}).add(" KiB\n");
   write_line(line.data(), line.size());
-  std::abort();
+  abort();
 }
 
 void thread_ends(void* cache) {
@@ -64,7 +64,7 @@ constinit Allocator allocator;
 // behind all three.
 constinit uintptr_t page_map_base = kOrdersPlainAccesses ? 0 : uintptr_t{1} << 63;
 constinit size_t page_map_pages = 0;
-constinit const std::atomic<ScaledClass>* page_map_classes = nullptr;
+constinit const Atomic<ScaledClass>* page_map_classes = nullptr;
 
 // libc's functions are called before or after the hold of the lock: an interposer may have replaced them, and may
 // allocate while the allocator is not open yet.
@@ -115,7 +115,7 @@ bool Allocator::open_parts() {
   }
   if (config.report[0] != 0 && config.reporting == Reporting::kStatistics) peak.watch();
   open_checks();
-  open_.store(true, std::memory_order_release);
+  open_.store(true, kRelease);
   return true;
 }
 
@@ -132,12 +132,12 @@ void Allocator::open_checks() {
     quarantine.open(config.quarantine, arena);
     if (keeps_stacks) stacks.open(arena);
     notes.open(os::random_seed(), keeps_stacks);
-    checked_.store(true, std::memory_order_relaxed);
+    checked_.store(true, kRelaxed);
     return;
   }
   if (config.check == Checking::kSample) guarded.open(arena, os::random_seed());
   open_inline_paths();
-  plain_.store(true, std::memory_order_release);
+  plain_.store(true, kRelease);
 }
 
 // Until this is called every call takes a slow path.
@@ -147,14 +147,14 @@ void Allocator::open_inline_paths() {
   page_map_base = page_map.base();
   page_map_classes = page_map.classes();
   // The limit is set last: until then no inline path reads the others.
-  std::atomic_signal_fence(std::memory_order_release);
+  compiler_fence(kRelease);
   page_map_pages = page_map.page_limit();
 }
 
 // Reads how much memory the process may have, at the start too, as it is read from files.
 void Allocator::bound_memory() {
-  most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
-  const Retained retained = retained_within(std::min(os::memory_limit(), most_memory), config, config_set);
+  most_memory = min(os::total_memory_and_swap(), os::address_space_limit());
+  const Retained retained = retained_within(min(os::memory_limit(), most_memory), config, config_set);
   spans.set_retention({config.retain, config.purge_after});
   mappings.set_retention({config.retain_large, config.purge_after});
   spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
@@ -192,7 +192,7 @@ void Allocator::after_fork_in_child() SNUG_UNPROVED {
     ForkOrder<Allocator>::after_in_child(*this);
   revocation.after_fork_in_child();
   peak.after_fork_in_child();
-  shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
+  shared_allocations.store(0, kRelaxed);  // the child counts its own
   if (!is_open()) return;
   caches.count_anew();
   if (!forks_alone_) caches.orphan_others();

@@ -2,12 +2,11 @@
 // ready before any constructor has run; open() starts it with the first allocation.
 #pragma once
 
-#include <atomic>
-
 #include "allocator/background_thread.h"
 #include "allocator/config.h"
 #include "allocator/fork_order.h"
 #include "allocator/peak.h"
+#include "base/atomic.h"
 #include "base/lock.h"
 #include "checked/block_note.h"
 #include "checked/guarded_pages.h"
@@ -41,7 +40,7 @@ struct Allocator {
   CacheRevocation revocation{registry};
   BackgroundThread background;
 
-  alignas(kCacheLine) std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
+  alignas(kCacheLine) Atomic<uint64_t> shared_allocations{0};  // by threads without a cache
 
   // Every slow operation reads these; nothing writes them once the allocator is open.
   alignas(kCacheLine) Config config;
@@ -60,12 +59,12 @@ struct Allocator {
 
   // Reads the configuration and opens every part. False if the OS refuses; the next allocation tries again.
   bool open();
-  bool is_open() const { return open_.load(std::memory_order_acquire); }
+  bool is_open() const { return open_.load(kAcquire); }
   bool ensure_open() { return is_open() || open(); }
   // True if the allocator is open and blocks are handed out unchecked. The most frequent slow paths ask this.
-  bool is_plain() const { return plain_.load(std::memory_order_acquire); }
+  bool is_plain() const { return plain_.load(kAcquire); }
   // True if it is open and every block is checked (allocator/checked_blocks.h).
-  bool is_checked() const { return checked_.load(std::memory_order_relaxed); }
+  bool is_checked() const { return checked_.load(kRelaxed); }
   // The same at the end of the process. A signal handler may have called exit() in the middle of open(): then this does
   // not wait for the lock, which the interrupted code holds.
   bool ensure_open_at_exit() { return is_open() || (!opening_.is_held() && open()); }
@@ -108,11 +107,11 @@ struct Allocator {
   void open_inline_paths();
   void bound_memory();
 
-  std::atomic<bool> open_{false};
-  std::atomic<bool> plain_{false};
-  std::atomic<bool> checked_{false};
-  std::atomic<bool> watches_forks_{false};
-  std::atomic<bool> watches_faults_{false};
+  Atomic<bool> open_{false};
+  Atomic<bool> plain_{false};
+  Atomic<bool> checked_{false};
+  Atomic<bool> watches_forks_{false};
+  Atomic<bool> watches_faults_{false};
   bool configured_ = false;
   bool forks_alone_ = false;  // between the handlers of one fork; with other threads under opening_
   Lock opening_;
@@ -124,6 +123,6 @@ SNUG_HIDDEN extern constinit Allocator allocator;
 // larger object would cost a pointer to that, one instruction on each free.
 SNUG_HIDDEN extern constinit uintptr_t page_map_base;
 SNUG_HIDDEN extern constinit size_t page_map_pages;
-SNUG_HIDDEN extern constinit const std::atomic<ScaledClass>* page_map_classes;
+SNUG_HIDDEN extern constinit const Atomic<ScaledClass>* page_map_classes;
 
 }  // namespace snug

@@ -1,8 +1,8 @@
 #include "allocator/attribution.h"
 
-#include <algorithm>
-
 #include "allocator/allocator.h"
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "os/memory.h"
 #include "os/residency.h"
@@ -15,7 +15,7 @@ constexpr size_t kExtentsAtOnce = 64;
 
 // So much of `bytes` as `part` is of `whole`.
 uint64_t share(uint64_t bytes, double part, double whole) {
-  return whole <= 0 ? 0 : std::min(bytes, static_cast<uint64_t>(static_cast<double>(bytes) * part / whole));
+  return whole <= 0 ? 0 : min(bytes, static_cast<uint64_t>(static_cast<double>(bytes) * part / whole));
 }
 
 class AttributionWalk {
@@ -34,7 +34,7 @@ class AttributionWalk {
     const size_t page = os::page_size();
     from = round_down(from, page);
     for (size_t left = (round_up(to, page) - from) / page; left != 0;) {
-      const size_t count = std::min(left, kMost);
+      const size_t count = min(left, kMost);
       uint64_t in_memory[kMost / 64];
       if (!map_.read(from, count, has_forked_, in_memory, &swapped_)) return false;
       for (const uint64_t word : in_memory) *bytes += count_ones(word) * page;
@@ -58,8 +58,8 @@ class AttributionWalk {
       SlabView slab;
       uint32_t pages = 1;
       if (uses_[i] == PageUse::kSlab && allocator.registry.view_slab(chunk + PageCount{i}, slab)) {
-        const uintptr_t end = std::min(slab.end(), start + kChunkSize);
-        pages = std::max(static_cast<uint32_t>((end - start) >> kPageShift), i + 1) - i;
+        const uintptr_t end = min(slab.end(), start + kChunkSize);
+        pages = max(static_cast<uint32_t>((end - start) >> kPageShift), i + 1) - i;
         add_slab(slab, start, i, pages);
       } else {
         add_page(uses_[i], i);
@@ -111,7 +111,7 @@ class AttributionWalk {
             !add_resident(one.start + one.usable, one.start + one.writable, &sums_.kept_large))
           return false;
         sums_.requested += used;
-        sums_.untouched += one.usable - std::min<uint64_t>(one.usable, used);
+        sums_.untouched += one.usable - min<uint64_t>(one.usable, used);
       }
     }
     return true;
@@ -155,14 +155,14 @@ void divide_used(Attribution& attribution, const SizeSamples& samples) {
   allocator.registry.for_each([&](const SlabHeap& heap) { sent += heap.bytes_mailed(); });
   uint64_t out = 0;  // live or on their way
   for (size_t c = 1; c < allocator.table->count; ++c)
-    out += attribution.classes[c].out - std::min(cached_of[c], attribution.classes[c].out);
+    out += attribution.classes[c].out - min(cached_of[c], attribution.classes[c].out);
   snug_memory& sums = attribution.sums;
   for (size_t c = 1; c < allocator.table->count; ++c) {
     const ClassMemory& its = attribution.classes[c];
     const auto whole = static_cast<double>(its.out);
     const uint64_t cached = share(its.used, static_cast<double>(cached_of[c]), whole);
     const uint64_t underway =
-        share(its.used - cached, static_cast<double>(std::max<int64_t>(sent, 0)), static_cast<double>(out));
+        share(its.used - cached, static_cast<double>(max<int64_t>(sent, 0)), static_cast<double>(out));
     const uint64_t live = its.used - cached - underway;
     const uint64_t requested = share(live, samples.mean(c), allocator.table->classes[c].block_size);
     sums.cached += cached;
@@ -180,8 +180,8 @@ void divide_used(Attribution& attribution, const SizeSamples& samples) {
 }  // namespace
 
 double SizeSamples::mean(size_t size_class) const {
-  const uint64_t count = samples_[size_class].count.load(std::memory_order_relaxed);
-  const uint64_t bytes = samples_[size_class].bytes.load(std::memory_order_relaxed);
+  const uint64_t count = samples_[size_class].count.load(kRelaxed);
+  const uint64_t bytes = samples_[size_class].bytes.load(kRelaxed);
   if (count != 0) return static_cast<double>(bytes) / static_cast<double>(count);
   const auto size_of = [](size_t c) {
     return c == 0 ? 0.0 : static_cast<double>(allocator.table->classes[c].block_size);
@@ -196,7 +196,7 @@ bool attribute_memory(Attribution& attribution, const SizeSamples& samples, bool
   divide_used(attribution, samples);
   snug_memory& sums = attribution.sums;
   sums.swapped = walk.swapped_bytes();
-  sums.untouched -= std::min(sums.untouched, sums.swapped);
+  sums.untouched -= min(sums.untouched, sums.swapped);
   sums.rss = sums.requested + sums.rounding + sums.cached + sums.on_their_way + sums.free_in_slabs + sums.empty_slabs +
              sums.free_pages + sums.kept_large + sums.records + sums.other;
   return true;

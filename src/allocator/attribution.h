@@ -6,10 +6,10 @@
 // other threads run, the parts are of slightly different moments.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "size/class_list.h"
 #include "snug/snug.h"
 
@@ -33,16 +33,16 @@ struct Attribution {
 class SizeSamples {
  public:
   void add(size_t size_class, size_t size) {
-    samples_[size_class].count.fetch_add(1, std::memory_order_relaxed);
-    samples_[size_class].bytes.fetch_add(size, std::memory_order_relaxed);
+    samples_[size_class].count.fetch_add(1, kRelaxed);
+    samples_[size_class].bytes.fetch_add(size, kRelaxed);
   }
   // The mean request of the class; where none was seen, the middle of its sizes.
   double mean(size_t size_class) const;
 
  private:
   struct Sample {
-    std::atomic<uint64_t> count{0};
-    std::atomic<uint64_t> bytes{0};
+    Atomic<uint64_t> count{0};
+    Atomic<uint64_t> bytes{0};
   };
   Sample samples_[kMaxClasses];
 };

@@ -17,8 +17,9 @@
 // It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
+#include <stdint.h>
+
+#include "base/algorithm.h"
 
 namespace snug {
 
@@ -55,10 +56,10 @@ class BackgroundLifecycle {
       const bool is_beside_silent = thread.sees_silent_threads();
       if ((!is_beside_silent && leave(thread)) || !thread.wake_event_.announce()) return;
       // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
-      patience = willing ? period : std::max(period, std::min(patience * 2, kMostPatience));
+      patience = willing ? period : max(period, min(patience * 2, kMostPatience));
       const uint32_t most = is_beside_silent ? period * kPatienceWithSilent : kMostPatience;
       if (thread.anything_ages())
-        willing ? thread.wake_event_.withdraw() : thread.wake_event_.wait(std::min(patience, most));
+        willing ? thread.wake_event_.withdraw() : thread.wake_event_.wait(min(patience, most));
       else if (is_beside_silent)
         thread.wake_event_.wait(most);
       else

@@ -2,6 +2,7 @@
 #include "allocator/allocator.h"
 #include "allocator/background_thread.h"
 #include "base/at_a_time.h"
+#include "base/atomic.h"
 #include "base/pause.h"
 #include "os/clock.h"
 
@@ -81,10 +82,10 @@ void BackgroundThread::give_back_excess() {
 // clock, so that a child which soon ends does not pay for all.
 void BackgroundThread::give_back_inherited() {
   const uint32_t now = os::milliseconds();
-  if (gave_inherited_at_.exchange(now, std::memory_order_relaxed) == now) return;
+  if (gave_inherited_at_.exchange(now, kRelaxed) == now) return;
   for (uint32_t left = kAtATime; left != 0; --left) {
     if (allocator.mappings.purge_excess() == Purge::kDone || allocator.spans.purge_excess() == Purge::kDone) continue;
-    return has_inherited_.store(false, std::memory_order_relaxed);
+    return has_inherited_.store(false, kRelaxed);
   }
 }
 

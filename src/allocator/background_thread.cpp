@@ -1,8 +1,8 @@
 #include "allocator/background_thread.h"
 
-#include <algorithm>
-
 #include "allocator/allocator.h"
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "os/clock.h"
 #include "os/thread.h"
 
@@ -24,7 +24,7 @@ void BackgroundThread::open(BackgroundThreadMode mode) {
 
 void BackgroundThread::thread_made() {
   if (!is_automatic_ || wake_event_.is_attended()) return;  // the thread made may be the background thread itself
-  has_seen_threads_made_.store(true, std::memory_order_relaxed);
+  has_seen_threads_made_.store(true, kRelaxed);
   if (has_left_lately()) return;
   wake_event_.invite();
   start_if_wanted();
@@ -32,9 +32,9 @@ void BackgroundThread::thread_made() {
 
 void BackgroundThread::permit() {
   os::find_thread_count();  // now, as later it might wait for a library that is being loaded
-  if (os::is_main_thread()) main_thread_.store(&thread_state, std::memory_order_relaxed);
+  if (os::is_main_thread()) main_thread_.store(&thread_state, kRelaxed);
   if (allocator.is_open() && allocator.config.idle_thread != BackgroundThreadMode::kOff) watch_main_thread();
-  permitted_.store(true, std::memory_order_relaxed);
+  permitted_.store(true, kRelaxed);
 }
 
 // Gives the main thread a cache: a thread's end is noticed by the end of its cache.
@@ -43,27 +43,25 @@ void BackgroundThread::watch_main_thread() {
 }
 
 // Makes no system call, as a filter that the program has set up may not expect one here.
-bool BackgroundThread::is_main_thread() const { return main_thread_.load(std::memory_order_relaxed) == &thread_state; }
+bool BackgroundThread::is_main_thread() const { return main_thread_.load(kRelaxed) == &thread_state; }
 
 void BackgroundThread::start() {
   if (is_automatic_ && os::thread_count() == 1) {  // invited by a thread that has ended, or in the child of a fork
-    if (has_inherited_.load(std::memory_order_relaxed)) give_back_inherited();
+    if (has_inherited_.load(kRelaxed)) give_back_inherited();
     return;
   }
-  if (!permitted_.load(std::memory_order_relaxed) || forking_.load(std::memory_order_relaxed)) return;
-  if (was_refused_.load(std::memory_order_relaxed) &&
-      os::milliseconds() - refused_at_.load(std::memory_order_relaxed) < kBeforeAnother)
-    return;
+  if (!permitted_.load(kRelaxed) || forking_.load(kRelaxed)) return;
+  if (was_refused_.load(kRelaxed) && os::milliseconds() - refused_at_.load(kRelaxed) < kBeforeAnother) return;
   if (Lifecycle::start(*this)) await_first_steps();
 }
 
 bool BackgroundThread::start_thread() {
   watch_main_thread();
-  is_unfiltered_.store(os::is_unfiltered(), std::memory_order_relaxed);
-  has_taken_steps_.store(0, std::memory_order_relaxed);
+  is_unfiltered_.store(os::is_unfiltered(), kRelaxed);
+  has_taken_steps_.store(0, kRelaxed);
   if (os::start_thread(&thread_, [] { allocator.background.live(); })) return true;
-  refused_at_.store(os::milliseconds(), std::memory_order_relaxed);
-  was_refused_.store(true, std::memory_order_relaxed);
+  refused_at_.store(os::milliseconds(), kRelaxed);
+  was_refused_.store(true, kRelaxed);
   return false;
 }
 
@@ -75,24 +73,23 @@ void BackgroundThread::await_first_steps() {
   constexpr uint32_t kPatience = 1000;  // milliseconds
   constexpr timespec kStep{0, 10'000'000};
   const uint32_t began = os::milliseconds();
-  while (is_automatic_ && has_taken_steps_.load(std::memory_order_acquire) == 0 &&
-         os::milliseconds() - began < kPatience)
+  while (is_automatic_ && has_taken_steps_.load(kAcquire) == 0 && os::milliseconds() - began < kPatience)
     StdAtomics::futex_wait(has_taken_steps_, 0, &kStep);
 }
 
 // A filter that allows threads need not allow to name them or to change their scheduling. With idle_thread:on a filter
 // has to allow the name.
 void BackgroundThread::take_first_steps() {
-  const bool is_unfiltered = is_unfiltered_.load(std::memory_order_relaxed);
+  const bool is_unfiltered = is_unfiltered_.load(kRelaxed);
   if (is_unfiltered || !is_automatic_) os::name_thread("snug-idle");
   if (is_unfiltered) os::leave_real_time();
-  has_taken_steps_.store(1, std::memory_order_release);
+  has_taken_steps_.store(1, kRelease);
   StdAtomics::futex_wake(has_taken_steps_, 1);
 }
 
 void BackgroundThread::live() {
   take_first_steps();
-  Lifecycle::live(*this, std::max(allocator.config.purge_after / kLooks, kLeastPeriod));
+  Lifecycle::live(*this, max(allocator.config.purge_after / kLooks, kLeastPeriod));
   give_back_excess();
   note_leave();
 }
@@ -107,13 +104,12 @@ bool BackgroundThread::sees_silent_threads() const {
 // Starting and ending it costs as much as any thread does. A thread of the program that begins too soon afterwards does
 // not get it, nor is it started later: by then a filter of system calls may have been set up.
 bool BackgroundThread::has_left_lately() const {
-  return leaves_.load(std::memory_order_relaxed) >= kFreeLeaves &&
-         os::milliseconds() - left_at_.load(std::memory_order_relaxed) < kLeastPeriod;
+  return leaves_.load(kRelaxed) >= kFreeLeaves && os::milliseconds() - left_at_.load(kRelaxed) < kLeastPeriod;
 }
 
 void BackgroundThread::note_leave() {
-  left_at_.store(os::milliseconds(), std::memory_order_relaxed);
-  leaves_.fetch_add(1, std::memory_order_relaxed);
+  left_at_.store(os::milliseconds(), kRelaxed);
+  leaves_.fetch_add(1, kRelaxed);
 }
 
 // A dismissed background thread stays unjoined: main's thread does not wait, and another thread may be joining it
@@ -126,26 +122,26 @@ void BackgroundThread::thread_ended() {
   if (sees_silent_threads() && !has_left_lately()) wake_event_.invite();
 }
 
-void BackgroundThread::before_fork() { forking_.store(true, std::memory_order_relaxed); }
+void BackgroundThread::before_fork() { forking_.store(true, kRelaxed); }
 
 void BackgroundThread::after_fork_in_parent() {
   hands_.unlock_after_fork();
-  forking_.store(false, std::memory_order_relaxed);
+  forking_.store(false, kRelaxed);
 }
 
 void BackgroundThread::after_fork_in_child() {
-  main_thread_.store(&thread_state, std::memory_order_relaxed);
+  main_thread_.store(&thread_state, kRelaxed);
   if (is_automatic_) {
     wake_event_.clear_until_invited();
     if (os::thread_count() != 0) wake_event_.invite();  // it starts once libc counts another thread
-    has_inherited_.store(true, std::memory_order_relaxed);
+    has_inherited_.store(true, kRelaxed);
   } else {
     wake_event_.clear();
   }
   is_unjoined_ = false;
   hands_.unlock_after_fork();
-  was_refused_.store(false, std::memory_order_relaxed);
-  forking_.store(false, std::memory_order_relaxed);
+  was_refused_.store(false, kRelaxed);
+  forking_.store(false, kRelaxed);
 }
 
 }  // namespace snug

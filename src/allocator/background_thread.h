@@ -33,12 +33,11 @@
 #pragma once
 
 #include <pthread.h>
-
-#include <atomic>
-#include <cstdint>
+#include <stdint.h>
 
 #include "allocator/background_lifecycle.h"
 #include "allocator/config.h"
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "base/units.h"
@@ -71,7 +70,7 @@ class BackgroundThread {
   }
   // Called when a thread has got a cache; `caches` is how many there are now.
   void thread_began(size_t caches) {
-    const bool is_told = begins_with_threads_ && has_seen_threads_made_.load(std::memory_order_relaxed);
+    const bool is_told = begins_with_threads_ && has_seen_threads_made_.load(kRelaxed);
     if (is_automatic_ && !is_told && caches > 1 && !has_left_lately()) wake_event_.invite();
   }
 
@@ -124,19 +123,18 @@ class BackgroundThread {
   alignas(kCacheLine) WakeEvent wake_event_;
   bool is_automatic_ = false;
   bool begins_with_threads_ = false;
-  std::atomic<bool> has_seen_threads_made_{false};
-  std::atomic<bool> is_unfiltered_{false};  // no filter of system calls when the thread was last started
-  std::atomic<uint32_t> has_taken_steps_{0};
-  std::atomic<const ThreadState*> main_thread_{nullptr};
-  std::atomic<bool> permitted_{false};
-  std::atomic<bool> forking_{false};
-  std::atomic<bool> has_inherited_{
-      false};  // in a child: memory that was kept because the parent has a background thread
-  std::atomic<uint32_t> gave_inherited_at_{0};
-  std::atomic<bool> was_refused_{false};
-  std::atomic<uint32_t> refused_at_{0};
-  std::atomic<uint32_t> leaves_{0};
-  std::atomic<uint32_t> left_at_{0};
+  Atomic<bool> has_seen_threads_made_{false};
+  Atomic<bool> is_unfiltered_{false};  // no filter of system calls when the thread was last started
+  Atomic<uint32_t> has_taken_steps_{0};
+  Atomic<const ThreadState*> main_thread_{nullptr};
+  Atomic<bool> permitted_{false};
+  Atomic<bool> forking_{false};
+  Atomic<bool> has_inherited_{false};  // in a child: memory that was kept because the parent has a background thread
+  Atomic<uint32_t> gave_inherited_at_{0};
+  Atomic<bool> was_refused_{false};
+  Atomic<uint32_t> refused_at_{0};
+  Atomic<uint32_t> leaves_{0};
+  Atomic<uint32_t> left_at_{0};
   Lock hands_;          // held while the background thread has blocks of a heap detached
   pthread_t thread_{};  // from its arrival on, until it is joined
   bool is_unjoined_ = false;

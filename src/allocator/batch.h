@@ -2,7 +2,7 @@
 // between the program's array, the thread's and the slabs by the same paths as batches of the cache.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 namespace snug {
 

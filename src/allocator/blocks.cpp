@@ -1,13 +1,13 @@
 #include "allocator/blocks.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
+#include <stdint.h>
+#include <string.h>
 
 #include "allocator/checked_blocks.h"
 #include "allocator/plain_blocks.h"
 #include "allocator/refill.h"
 #include "allocator/refusal.h"
+#include "base/algorithm.h"
 #include "base/errno_keeper.h"
 #include "base/fatal.h"
 #include "slab/slab.h"
@@ -88,7 +88,7 @@ void* moved(void* block, size_t usable, size_t size) {
   const bool grows_large = size > allocator.table->max_size && size > usable;
   void* fresh = grows_large ? large_block({.size = size, .will_grow = true}) : allocate(size);
   if (fresh == nullptr) return size <= usable ? block : nullptr;
-  std::memcpy(fresh, block, std::min(size, usable));
+  memcpy(fresh, block, min(size, usable));
   deallocate(block);
   return fresh;
 }
@@ -202,7 +202,7 @@ void* allocate_zeroed(size_t count, size_t size) {
     block = allocate_from(head_of(relative_thread_state(), scaled(allocator.table->class_of(bytes))),
                           [bytes, &untouched] { return refill(bytes, &untouched); });
   }
-  if (block != nullptr && !untouched) std::memset(block, 0, bytes);
+  if (block != nullptr && !untouched) memset(block, 0, bytes);
   return block;
 }
 

@@ -4,10 +4,11 @@
 // All functions are thread-safe. Failure is null with errno ENOMEM. O(1) except where batches move to and from slabs.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "allocator/allocator.h"
 #include "allocator/checked_blocks.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/fatal.h"
@@ -33,7 +34,7 @@ SNUG_COLD void deallocate_slow(void* block, BlockOrigin fits = BlockOrigin::kMal
 // the window too, where the kernel chose its place among other mappings.
 inline size_t class_at(const void* block) {
   const size_t page = (address_of(block) - page_map_base) >> kPageShift;
-  return page < page_map_pages ? page_map_classes[page].load(std::memory_order_relaxed) : 0;
+  return page < page_map_pages ? page_map_classes[page].load(kRelaxed) : 0;
 }
 
 // The allocation is counted before it is known to succeed: so one register less is live behind the test, which saves an
@@ -73,7 +74,7 @@ SNUG_ALWAYS_INLINE void deallocate_or(void* block, size_t told) {
   if (page >= page_map_pages) [[unlikely]]
     return slow(block, told);  // null, a large block, or foreign
   // Class 0, where there is no slab, never has room either.
-  const size_t scaled_class = page_map_classes[page].load(std::memory_order_relaxed);
+  const size_t scaled_class = page_map_classes[page].load(kRelaxed);
   if (!push(relative_thread_state(), scaled_class, block)) [[unlikely]]
     slow(block, told);
 }

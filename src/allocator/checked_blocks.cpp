@@ -1,7 +1,7 @@
 #include "allocator/checked_blocks.h"
 
-#include <cstdlib>
-#include <cstring>
+#include <stdlib.h>
+#include <string.h>
 
 #include "allocator/allocator.h"
 #include "allocator/plain_blocks.h"
@@ -85,7 +85,7 @@ SNUG_COLD ReportedBlock known_of(const void* block, size_t usable, const BlockNo
   const size_t usable = start != nullptr ? allocator.large_blocks.usable_size(start) : 0;
   if (usable != 0) die_inside(address, start, usable, call);
   deallocate_large(const_cast<void*>(address), call);  // reports the reason, and ends the process
-  std::abort();
+  abort();
 }
 
 // The slab of an address on a page that has a class.
@@ -184,7 +184,7 @@ SNUG_NOINLINE void release_at_once(void* block) {
 
 SNUG_ALWAYS_INLINE void rest(const Rested& rested) {
   if (!allocator.quarantine.has_room_for(rested.size)) return release_at_once(rested.block);
-  std::memset(rested.block, kFill, filled_bytes(rested.size, rested.usable));
+  memset(rested.block, kFill, filled_bytes(rested.size, rested.usable));
   poison(rested.block, told_bytes(rested.size));
   const uintptr_t thread = address_of(&thread_state);
   if (!allocator.quarantine.admit(thread, rested)) rest_last(thread, rested);
@@ -224,7 +224,7 @@ void* allocate_checked_zeroed(size_t size) noexcept {
     return dressed_large(allocate_plain_large({.size = bytes, .zeroed = true}), size, BlockOrigin::kMalloc,
                          SNUG_FRAME_ADDRESS());
   void* block = allocate_checked(size, BlockOrigin::kMalloc);
-  if (block != nullptr) std::memset(block, 0, size);
+  if (block != nullptr) memset(block, 0, size);
   return block;
 }
 
@@ -263,7 +263,7 @@ void* resize_checked(void* block, size_t size, const char* call) noexcept {
   if (fresh == nullptr)
     return size <= seen.note.size ? dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS())
                                   : nullptr;
-  std::memcpy(fresh, block, size < seen.note.size ? size : seen.note.size);
+  memcpy(fresh, block, size < seen.note.size ? size : seen.note.size);
   end_life(block, seen, call, SNUG_FRAME_ADDRESS());
   return fresh;
 }

@@ -9,7 +9,7 @@
 // names the caller in a report.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "checked/block_note.h"
 

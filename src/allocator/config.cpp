@@ -1,11 +1,11 @@
 #include "allocator/config.h"
 
-#include <algorithm>
-#include <cstring>
+#include <string.h>
 
 #include "allocator/class_file.h"
 #include "allocator/environment.h"
 #include "allocator/reported_mistakes.h"
+#include "base/algorithm.h"
 #include "base/fatal.h"
 #include "base/nearest_word.h"
 #include "base/poison.h"
@@ -74,7 +74,7 @@ constexpr size_t kPartByAge = 16;
 struct Word {
   const char* bytes;
   size_t length;
-  bool is(const char* other) const { return std::strlen(other) == length && std::memcmp(bytes, other, length) == 0; }
+  bool is(const char* other) const { return strlen(other) == length && memcmp(bytes, other, length) == 0; }
 };
 
 struct CheckingWord {
@@ -152,7 +152,7 @@ void complain_of_value(Word key, Word value, const Reason& reason, ConfigComplai
 
 bool set_path(char (&path)[1024], Word value) {
   if (value.length == 0 || value.length >= sizeof path) return false;
-  std::memcpy(path, value.bytes, value.length);
+  memcpy(path, value.bytes, value.length);
   path[value.length] = 0;
   return true;
 }
@@ -168,7 +168,7 @@ bool set_classes(Config& config, Word value, Reason* reason) {
   } else if (!read_class_file(path, &config.file_classes, reason)) {
     return false;
   } else {
-    std::memcpy(config.class_file, path, sizeof path);
+    memcpy(config.class_file, path, sizeof path);
     config.classes = ClassMap::kFile;
   }
   return true;
@@ -183,7 +183,7 @@ bool set_report(Config& config, Reporting reporting, Word value, Reason* reason)
     reason->add(fault);
     return false;
   }
-  std::memcpy(config.report, path, sizeof path);
+  memcpy(config.report, path, sizeof path);
   config.reporting = reporting;
   return true;
 }
@@ -249,7 +249,7 @@ bool set(Config& config, size_t key, Word value, Reason* reason) {
 }
 
 void read_pair(Config& config, Word pair, uint32_t* set_keys, ConfigComplaint complain) {
-  const auto* colon = static_cast<const char*>(std::memchr(pair.bytes, ':', pair.length));
+  const auto* colon = static_cast<const char*>(memchr(pair.bytes, ':', pair.length));
   const Word key{pair.bytes, colon == nullptr ? pair.length : static_cast<size_t>(colon - pair.bytes)};
   const Word value = colon == nullptr ? Word{"", 0} : Word{colon + 1, pair.length - key.length - 1};
   for (size_t i = 0; i < kConfigKeys; ++i) {
@@ -272,8 +272,8 @@ Config read_pairs(const char* text, size_t told, uint32_t* set_keys, ConfigCompl
   Config config;
   *set_keys = 0;
   while (*text != 0) {
-    const char* end = std::strchr(text, ',');
-    const size_t length = end == nullptr ? std::strlen(text) : static_cast<size_t>(end - text);
+    const char* end = strchr(text, ',');
+    const size_t length = end == nullptr ? strlen(text) : static_cast<size_t>(end - text);
     if (length != 0) read_pair(config, {text, length}, set_keys, text < told_end ? &say_nothing : complain);
     text += length + (end == nullptr ? 0 : 1);
   }
@@ -309,7 +309,7 @@ Config read_config(uint32_t* set_keys) {
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
   const auto is_set = [set_keys](size_t key) { return (set_keys >> key & 1) != 0; };
   const auto bounded = [=](size_t key, size_t bytes, size_t times = 1) {
-    return is_set(key) ? bytes : std::min(bytes * times, memory / (kEnoughMemory / bytes));
+    return is_set(key) ? bytes : min(bytes * times, memory / (kEnoughMemory / bytes));
   };
   const auto by_age = [=](size_t key, size_t bytes) { return is_set(key) ? bytes : memory / kPartByAge; };
   return {{bounded(kRetain, config.retain), by_age(kRetain, config.retain)},
@@ -365,7 +365,7 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
   }
   if (capacity == 0) return;
   const size_t length = value.size() < capacity ? value.size() : capacity - 1;
-  std::memcpy(text, value.data(), length);
+  memcpy(text, value.data(), length);
   text[length] = 0;
 }
 

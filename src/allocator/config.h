@@ -3,8 +3,8 @@
 // reported on standard error, once in a process and all that it starts, and the default stays in force.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "size/class_list.h"
 #include "thread/head_table.h"

@@ -1,9 +1,8 @@
 #include "allocator/environment.h"
 
+#include <stddef.h>
+#include <string.h>
 #include <unistd.h>
-
-#include <cstddef>
-#include <cstring>
 
 namespace snug {
 namespace {
@@ -19,9 +18,9 @@ bool libc_has_environment() { return environ != nullptr; }
 char** environment() { return libc_has_environment() ? environ : told; }
 
 const char* environment_value(const char* name) {
-  const size_t length = std::strlen(name);
+  const size_t length = strlen(name);
   for (char** variable = environment(); variable != nullptr && *variable != nullptr; ++variable)
-    if (std::strncmp(*variable, name, length) == 0 && (*variable)[length] == '=') return *variable + length + 1;
+    if (strncmp(*variable, name, length) == 0 && (*variable)[length] == '=') return *variable + length + 1;
   return nullptr;
 }
 

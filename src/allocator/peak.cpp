@@ -1,9 +1,9 @@
 #include "allocator/peak.h"
 
-#include <algorithm>
-#include <new>
-
 #include "allocator/allocator.h"
+#include "base/algorithm.h"
+#include "base/atomic.h"
+#include "base/in_place.h"
 
 namespace snug {
 namespace {
@@ -15,9 +15,7 @@ constexpr size_t kLeastStep = size_t{64} << 10;
 
 }  // namespace
 
-size_t Peak::grown() {
-  return allocator.spans.bytes_grown().load(std::memory_order_relaxed) + allocator.mappings.bytes_grown();
-}
+size_t Peak::grown() { return allocator.spans.bytes_grown().load(kRelaxed) + allocator.mappings.bytes_grown(); }
 
 // No less than what is committed. Pages of the span store that hold records count twice, which may cause a needless
 // look.
@@ -32,8 +30,7 @@ uint64_t Peak::enough() const { return highest_.sums.rss + highest_.sums.rss / k
 
 void Peak::measure_now(uint64_t to_beat) {
   ++looks_;
-  if (attribute_memory(now_, samples_, has_forked_.load(std::memory_order_relaxed)) && now_.sums.rss > to_beat)
-    highest_ = now_;
+  if (attribute_memory(now_, samples_, has_forked_.load(kRelaxed)) && now_.sums.rss > to_beat) highest_ = now_;
 }
 
 SNUG_COLD void Peak::look() {
@@ -42,7 +39,7 @@ SNUG_COLD void Peak::look() {
   const size_t most = committed();
   if (most > enough()) measure_now(highest_.sums.rss);
   const size_t missing = enough() > most ? enough() - most : 0;
-  next_look_.store(grown_now + std::max({kLeastStep, most / kPart, missing}), std::memory_order_relaxed);
+  next_look_.store(grown_now + max(kLeastStep, most / kPart, missing), kRelaxed);
   lock_.unlock();
 }
 
@@ -58,13 +55,13 @@ const Attribution* Peak::conclude() {
 
 bool Peak::measure(snug_memory& memory) {
   const LockGuard guard(lock_);
-  const bool told = attribute_memory(now_, samples_, has_forked_.load(std::memory_order_relaxed));
+  const bool told = attribute_memory(now_, samples_, has_forked_.load(kRelaxed));
   memory = told ? now_.sums : snug_memory{};
   return told;
 }
 
 void Peak::after_fork_in_child() {
-  ::new (&lock_) Lock;  // another thread may have held it
+  ::new (InPlace{&lock_}) Lock;  // another thread may have held it
   looks_ = 0;
   highest_ = {};
   if (is_watched()) watch();

@@ -12,11 +12,11 @@
 // Without a report a slow operation reads one word of this.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "allocator/attribution.h"
+#include "base/atomic.h"
 #include "base/lock.h"
 
 namespace snug {
@@ -24,14 +24,14 @@ namespace snug {
 class Peak {
  public:
   // Called before any other use, if the peak is wanted.
-  void watch() { next_look_.store(0, std::memory_order_relaxed); }
-  bool is_watched() const { return next_look_.load(std::memory_order_relaxed) != kNever; }
+  void watch() { next_look_.store(0, kRelaxed); }
+  bool is_watched() const { return next_look_.load(kRelaxed) != kNever; }
 
   // Called in a slow operation of a thread that holds no lock: a request of the class has found its cache empty.
   void note_request(size_t size_class, size_t size) { samples_.add(size_class, size); }
   // Called by such a thread before it takes memory or gives it back.
   void look_as_due() {
-    const size_t next = next_look_.load(std::memory_order_relaxed);
+    const size_t next = next_look_.load(kRelaxed);
     if (next != kNever && grown() >= next) look();
   }
 
@@ -42,7 +42,7 @@ class Peak {
   // Attributes the memory of this moment. False if the kernel does not say.
   bool measure(snug_memory& memory);
 
-  void before_fork() { has_forked_.store(true, std::memory_order_relaxed); }
+  void before_fork() { has_forked_.store(true, kRelaxed); }
   // Begins anew: the child has a peak of its own.
   void after_fork_in_child() SNUG_UNPROVED;
 
@@ -55,8 +55,8 @@ class Peak {
   uint64_t enough() const SNUG_REQUIRES(lock_);  // bytes in memory that are worth another look
   void measure_now(uint64_t to_beat) SNUG_REQUIRES(lock_);
 
-  std::atomic<size_t> next_look_{kNever};  // look again when grown() is so much
-  std::atomic<bool> has_forked_{false};
+  Atomic<size_t> next_look_{kNever};  // look again when grown() is so much
+  Atomic<bool> has_forked_{false};
   Lock lock_;  // held over a whole walk; look() only tries it
   uint64_t looks_ = 0;
   Attribution now_ SNUG_GUARDED_BY(lock_);

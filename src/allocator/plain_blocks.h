@@ -2,7 +2,7 @@
 // functions work with every configuration; the allocator is open. Thread-safe. Failure is null with errno ENOMEM.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "allocator/allocator.h"
 #include "allocator/blocks.h"

@@ -2,6 +2,7 @@
 
 #include "allocator/allocator.h"
 #include "allocator/refusal.h"
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "thread/head_table.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 // The thread cache list does not see the count of a thread without a cache: it moves to the common count.
 void count_without_cache() {
-  allocator.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
+  allocator.shared_allocations.fetch_add(thread_state.allocations, kRelaxed);
   thread_state.allocations = 0;
 }
 

@@ -1,7 +1,7 @@
 // What malloc does when the thread's array of a class is empty. Thread-safe.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "thread/thread_cache.h"
 

@@ -2,9 +2,9 @@
 // a free block of another heap (decision 0063). The calling thread holds no lock. Thread-safe.
 #pragma once
 
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "allocator/allocator.h"
 

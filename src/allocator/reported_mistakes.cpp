@@ -1,6 +1,6 @@
 #include "allocator/reported_mistakes.h"
 
-#include <cstring>
+#include <string.h>
 
 #include "allocator/environment.h"
 
@@ -20,8 +20,8 @@ char marked[4096];
 size_t told_length(const char* text) {
   size_t told = 0;
   for (const char* pair = text; pair != nullptr;) {
-    const char* const end = std::strchr(pair, ',');
-    const size_t length = end == nullptr ? std::strlen(pair) : static_cast<size_t>(end - pair);
+    const char* const end = strchr(pair, ',');
+    const size_t length = end == nullptr ? strlen(pair) : static_cast<size_t>(end - pair);
     if (length == 1 && *pair == '!') told = static_cast<size_t>(pair - text) + 1;
     pair = end == nullptr ? nullptr : end + 1;
   }
@@ -29,14 +29,14 @@ size_t told_length(const char* text) {
 }
 
 void mark_as_told(const char* text) {
-  const size_t length = std::strlen(text);
+  const size_t length = strlen(text);
   if (length + kVariableLength + kMarkLength >= sizeof marked) return;
   for (char** slot = environment(); slot != nullptr && *slot != nullptr; ++slot) {
     if (*slot + kVariableLength != text) continue;
     // If the text lies in `marked` already, source and destination are the same.
-    std::memmove(marked + kVariableLength, text, length);
-    std::memcpy(marked, kVariable, kVariableLength);
-    std::memcpy(marked + kVariableLength + length, kMark, sizeof kMark);
+    memmove(marked + kVariableLength, text, length);
+    memcpy(marked, kVariable, kVariableLength);
+    memcpy(marked + kVariableLength + length, kMark, sizeof kMark);
     *slot = marked;
     return;
   }

@@ -7,7 +7,7 @@
 //   purge_aftr:0,!,cach:1M  of the first; a script has added the second
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 namespace snug {
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "allocator/allocator.h"
+#include "base/atomic.h"
 #include "base/fatal.h"
 #include "base/shared_holds.h"
 #include "base/text.h"
@@ -79,7 +80,7 @@ void add_process(Text<Capacity>& line) {
 }
 
 uint64_t count_allocations(const CacheStatistics& caches) {
-  return caches.allocations + allocator.shared_allocations.load(std::memory_order_relaxed);
+  return caches.allocations + allocator.shared_allocations.load(kRelaxed);
 }
 
 void report_count() {

@@ -2,7 +2,7 @@
 // threads do not wait: runs and slabs to purge, slabs in a mailbox to open, abandoned heaps to look at.
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
 namespace snug {
 

@@ -2,7 +2,7 @@
 // alone; libc's system calls do not.
 #pragma once
 
-#include <cerrno>
+#include <errno.h>
 
 namespace snug {
 

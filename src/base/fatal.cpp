@@ -1,9 +1,8 @@
 #include "base/fatal.h"
 
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cstdlib>
 
 #include "base/bits.h"
 #include "base/system_call.h"
@@ -28,14 +27,14 @@ void tell_misuse(const char* call, const void* block, const char* reason, const 
 
 void die_of_misuse(const char* call, const void* block, const char* reason) {
   tell_misuse(call, block, reason, "");
-  std::abort();
+  abort();
 }
 
 void die_of_bug(const char* reason, const char* file, int line_number) {
   Text<512> line;
   line.add("snug: bug: ").add(reason).add(" (").add(file).add(":").add(static_cast<uint64_t>(line_number)).add(")\n");
   write_line(line.data(), line.size());
-  std::abort();
+  abort();
 }
 
 }  // namespace snug

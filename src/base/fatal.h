@@ -1,7 +1,7 @@
 // Ends a process that has misused its heap, or of which the heap is broken: one line on standard error, then abort().
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "base/compiler.h"
 

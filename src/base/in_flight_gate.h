@@ -16,8 +16,9 @@
 // These are templates so that tests/schedule can run them in every order of their steps.
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
+#include "base/call_site.h"
 #include "base/lock.h"
 #include "base/std_atomics.h"
 
@@ -56,8 +57,7 @@ class SNUG_SCOPED_LOCK BasicGateGuard {
  public:
   using InFlightGate = BasicInFlightGate<Atomics, LockType>;
 
-  BasicGateGuard(LockType& lock, const InFlightGate& in_flight, TakenIn where = std::source_location::current())
-      SNUG_ACQUIRE(lock)
+  BasicGateGuard(LockType& lock, const InFlightGate& in_flight, TakenIn where = CallSite::current()) SNUG_ACQUIRE(lock)
       : lock_(lock) {
     SharedHolds::name(where);
     lock_.lock();
@@ -76,7 +76,7 @@ class BasicInFlightScope {
  public:
   using InFlightGate = BasicInFlightGate<Atomics, LockType>;
 
-  BasicInFlightScope(LockType& lock, InFlightGate& in_flight, TakenIn where = std::source_location::current())
+  BasicInFlightScope(LockType& lock, InFlightGate& in_flight, TakenIn where = CallSite::current())
       : lock_(lock), in_flight_(in_flight), where_(where) {
     const BasicGateGuard<Atomics, LockType> entry(lock_, in_flight_, where);
     in_flight_.enter();
@@ -99,8 +99,7 @@ class SNUG_SCOPED_LOCK BasicUnlockedScope {
  public:
   using InFlightGate = BasicInFlightGate<Atomics, LockType>;
 
-  BasicUnlockedScope(LockType& lock, InFlightGate& in_flight, TakenIn where = std::source_location::current())
-      SNUG_RELEASE(lock)
+  BasicUnlockedScope(LockType& lock, InFlightGate& in_flight, TakenIn where = CallSite::current()) SNUG_RELEASE(lock)
       : lock_(lock), in_flight_(in_flight), where_(where) {
     in_flight_.enter();
     lock_.unlock();

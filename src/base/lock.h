@@ -3,12 +3,12 @@
 // configurations. It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
+#include <limits.h>
 #include <pthread.h>
+#include <stdint.h>
 
-#include <atomic>
-#include <climits>
-#include <cstdint>
-
+#include "base/atomic.h"
+#include "base/call_site.h"
 #include "base/compiler.h"
 #include "base/lock_annotations.h"
 #include "base/shared_holds.h"
@@ -19,14 +19,14 @@ namespace snug {
 // Which thread forks at this moment.
 class ForkingThread {
  public:
-  static void begin() { thread_.store(this_thread(), std::memory_order_relaxed); }
-  static void end() { thread_.store(0, std::memory_order_relaxed); }
-  static bool is_this_one() { return thread_.load(std::memory_order_relaxed) == this_thread(); }
+  static void begin() { thread_.store(this_thread(), kRelaxed); }
+  static void end() { thread_.store(0, kRelaxed); }
+  static bool is_this_one() { return thread_.load(kRelaxed) == this_thread(); }
 
  private:
   static uintptr_t this_thread() { return static_cast<uintptr_t>(::pthread_self()); }
 
-  static inline constinit std::atomic<uintptr_t> thread_{0};
+  static inline constinit Atomic<uintptr_t> thread_{0};
 };
 
 template <class Atomics = StdAtomics, class Forks = ForkingThread>
@@ -38,24 +38,23 @@ class SNUG_LOCKABLE BasicLock {
 
   void lock() SNUG_ACQUIRE() {
     uint32_t expected = kOpen;
-    if (!word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) [[unlikely]]
+    if (!word_.compare_exchange_strong(expected, kHeld, kAcquire)) [[unlikely]]
       lock_contended();
   }
   // If it fails, the lock's holder sees after its unlock() what the caller did before, as slab/mailbox.h needs it
   // (sequentially consistent).
   bool try_lock() SNUG_TRY_ACQUIRE(true) {
     uint32_t expected = kOpen;
-    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_seq_cst) ||
-           (expected == kHeldByFork && Forks::is_this_one());
+    return word_.compare_exchange_strong(expected, kHeld, kSeqCst) || (expected == kHeldByFork && Forks::is_this_one());
   }
   // For Clang's analysis, in a function that is called back under the lock. No code.
   void assume_held() const SNUG_ASSUMES(this) {}
   // True if any thread holds the lock. Racy: the answer may have changed when the caller reads it.
-  bool is_held() const { return word_.load(std::memory_order_relaxed) != kOpen; }
+  bool is_held() const { return word_.load(kRelaxed) != kOpen; }
   void unlock() SNUG_RELEASE() {
-    if (word_.load(std::memory_order_relaxed) == kHeldByFork) [[unlikely]]
+    if (word_.load(kRelaxed) == kHeldByFork) [[unlikely]]
       return;  // the forking thread unlocks, inside its own hold for the fork
-    if (word_.exchange(kOpen, std::memory_order_seq_cst) == kWaited) [[unlikely]]
+    if (word_.exchange(kOpen, kSeqCst) == kWaited) [[unlikely]]
       wake(1);
   }
 
@@ -66,13 +65,13 @@ class SNUG_LOCKABLE BasicLock {
     lock();
     hold_for_fork();
   }
-  bool is_held_for_fork() const { return word_.load(std::memory_order_relaxed) == kHeldByFork; }
+  bool is_held_for_fork() const { return word_.load(kRelaxed) == kHeldByFork; }
   // For a lock already held.
-  void hold_for_fork() SNUG_REQUIRES(this) { word_.store(kHeldByFork, std::memory_order_relaxed); }
+  void hold_for_fork() SNUG_REQUIRES(this) { word_.store(kHeldByFork, kRelaxed); }
   // Does nothing to a lock that is not held for a fork.
   void unlock_after_fork() SNUG_RELEASE() {
     if (!is_held_for_fork()) return;
-    word_.store(kOpen, std::memory_order_release);
+    word_.store(kOpen, kRelease);
     wake(INT_MAX);
   }
   // begin_fork() makes the calling thread the one that forks; after end_fork() none is.
@@ -101,11 +100,11 @@ class SNUG_LOCKABLE BasicLock {
 
   // One step: takes the lock, or sleeps until it has changed.
   bool try_lock_with_waiters() {
-    uint32_t seen = word_.load(std::memory_order_relaxed);
+    uint32_t seen = word_.load(kRelaxed);
     if (seen == kHeldByFork) {
       if (Forks::is_this_one()) return true;
     } else {
-      if (seen != kWaited && !word_.compare_exchange_strong(seen, kWaited, std::memory_order_acquire)) return false;
+      if (seen != kWaited && !word_.compare_exchange_strong(seen, kWaited, kAcquire)) return false;
       if (seen == kOpen) return true;
       seen = kWaited;
     }
@@ -152,7 +151,7 @@ class SNUG_LOCKABLE SharedLock : public Lock {
 template <class LockType>
 class SNUG_SCOPED_LOCK LockGuard {
  public:
-  explicit LockGuard(LockType& lock, TakenIn where = std::source_location::current()) SNUG_ACQUIRE(lock) : lock_(lock) {
+  explicit LockGuard(LockType& lock, TakenIn where = CallSite::current()) SNUG_ACQUIRE(lock) : lock_(lock) {
     SharedHolds::name(where);
     lock_.lock();
   }

@@ -5,9 +5,9 @@
 // distance is at most one, plus one for each four letters; or if it is longer and begins with the whole mistyped word.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 namespace snug {
 
@@ -19,7 +19,7 @@ class NearestWord {
 
   // Of two words at the same distance the first is found. `other` must outlive this object.
   void offer(const char* other) {
-    const size_t away = distance(other, std::strlen(other));
+    const size_t away = distance(other, strlen(other));
     if (away >= least_) return;
     least_ = away;
     found_ = other;
@@ -33,7 +33,7 @@ class NearestWord {
 
   size_t distance(const char* other, size_t other_length) const {
     if (length_ == 0 || length_ > kLongest || other_length > kLongest) return least_;
-    if (length_ >= kShortestBeginning && other_length > length_ && std::memcmp(word_, other, length_) == 0) return 1;
+    if (length_ >= kShortestBeginning && other_length > length_ && memcmp(word_, other, length_) == 0) return 1;
     // rows[i % 3][j]: from the first i letters of the word to the first j of the other.
     uint8_t rows[3][kLongest + 1];
     for (size_t j = 0; j <= other_length; ++j) rows[0][j] = static_cast<uint8_t>(j);

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <linux/futex.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
-
-#include <cstdint>
 
 #include "base/system_call.h"
 

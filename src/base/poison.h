@@ -3,7 +3,7 @@
 // ends of each range are multiples of eight bytes.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "base/compiler.h"
 #include "snug/base/poison.h"

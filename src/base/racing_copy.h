@@ -2,8 +2,8 @@
 // mixture of old and new bytes, which the caller does not read.
 #pragma once
 
-#include <cstddef>
-#include <cstring>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/compiler.h"
 
@@ -17,7 +17,7 @@ SNUG_UNWATCHED inline void racing_copy(void* to, const void* from, size_t bytes)
   for (size_t i = 0; i < bytes; ++i) target[i] = source[i];
 }
 #else
-inline void racing_copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+inline void racing_copy(void* to, const void* from, size_t bytes) { memcpy(to, from, bytes); }
 #endif
 
 }  // namespace snug

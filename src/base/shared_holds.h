@@ -7,12 +7,11 @@
 // CompactFit::Standstill, during which a function of the caller's runs.
 #pragma once
 
+#include <stdint.h>
 #include <sys/syscall.h>
 
-#include <atomic>
-#include <cstdint>
-#include <source_location>
-
+#include "base/atomic.h"
+#include "base/call_site.h"
 #include "base/fatal.h"
 
 namespace snug {
@@ -20,12 +19,11 @@ namespace snug {
 // The name of the function that takes a lock, passed as a default argument. Empty in release builds.
 #ifdef NDEBUG
 struct TakenIn {
-  constexpr TakenIn(std::source_location) {}  // NOLINT(google-explicit-constructor): a default argument
+  constexpr TakenIn(CallSite) {}  // NOLINT(google-explicit-constructor): a default argument
 };
 #else
 struct TakenIn {
-  constexpr TakenIn(std::source_location where)
-      : function(where.function_name()) {}  // NOLINT(google-explicit-constructor)
+  constexpr TakenIn(CallSite where) : function(where.function_name()) {}  // NOLINT(google-explicit-constructor)
   const char* function;
 };
 #endif
@@ -48,7 +46,7 @@ class SharedHolds {
   static constexpr bool kCounted = true;
   static void add() {
     ++held_;
-    taken_.fetch_add(1, std::memory_order_relaxed);
+    taken_.fetch_add(1, kRelaxed);
     count(function_);
     function_ = kOther;
   }
@@ -59,13 +57,13 @@ class SharedHolds {
   static void name(TakenIn where) { function_ = where.function; }
   // Counts that a lock was taken which all threads may want, but which is no SharedLock.
   static void count_taking(TakenIn where) { count(where.function); }
-  static uint64_t taken() { return taken_.load(std::memory_order_relaxed); }
+  static uint64_t taken() { return taken_.load(kRelaxed); }
   // Calls visit(signature, takings) for each function that has taken a lock; perhaps several times for the same one.
   template <class Visit>
   static void for_each_function(Visit visit) {
     for (const Place& place : places_)
-      if (const char* function = place.function.load(std::memory_order_relaxed); function != nullptr)
-        visit(function, place.takings.load(std::memory_order_relaxed));
+      if (const char* function = place.function.load(kRelaxed); function != nullptr)
+        visit(function, place.takings.load(kRelaxed));
   }
 
   static void expect_none(long system_call) {
@@ -75,23 +73,22 @@ class SharedHolds {
 
  private:
   struct Place {
-    std::atomic<const char*> function;
-    std::atomic<uint64_t> takings;
+    Atomic<const char*> function;
+    Atomic<uint64_t> takings;
   };
   static constexpr const char* kOther = "other";
 
   static void count(const char* function) {
     for (Place& place : places_) {
       if (!is_for(place, function)) continue;
-      place.takings.fetch_add(1, std::memory_order_relaxed);
+      place.takings.fetch_add(1, kRelaxed);
       return;
     }
   }
   // True if the place is the function's; an unused place becomes the function's.
   static bool is_for(Place& place, const char* function) {
-    const char* seen = place.function.load(std::memory_order_relaxed);
-    if (seen == nullptr && place.function.compare_exchange_strong(seen, function, std::memory_order_relaxed))
-      return true;
+    const char* seen = place.function.load(kRelaxed);
+    if (seen == nullptr && place.function.compare_exchange_strong(seen, function, kRelaxed)) return true;
     return seen == function;
   }
 
@@ -100,7 +97,7 @@ class SharedHolds {
   static inline constinit thread_local const char* function_ = kOther;
   static inline constinit thread_local uint32_t held_ = 0;
   static inline constinit thread_local uint32_t exemptions_ = 0;
-  static inline constinit std::atomic<uint64_t> taken_{0};
+  static inline constinit Atomic<uint64_t> taken_{0};
 #endif
 };
 

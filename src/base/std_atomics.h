@@ -1,6 +1,6 @@
 // StdAtomics: the atomics policy that ships. A lock-free protocol is a template over such a policy, so that tests run
 // the very code that ships in every order of its steps (tests/schedule, ScheduledAtomics). The policy is free of cost:
-// Atomic is std::atomic, Var is the plain type.
+// Atomic is that of base/atomic.h, Var is the plain type.
 //
 //   template <class Atomics = StdAtomics>
 //   class Flag {
@@ -10,12 +10,11 @@
 #pragma once
 
 #include <linux/futex.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 
-#include <atomic>
-#include <cstdint>
-
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/pause.h"
 #include "base/system_call.h"
@@ -24,17 +23,17 @@ namespace snug {
 
 struct StdAtomics {
   template <class T>
-  using Atomic = std::atomic<T>;
+  using Atomic = Atomic<T>;
   template <class T>
   using Var = T;
 
   // How often a loop spins before it does something else.
   static constexpr int kSpins = 64;
 
-  static void fence(std::memory_order order) { std::atomic_thread_fence(order); }
+  static void fence(MemoryOrder order) { thread_fence(order); }
   // Keeps only the compiler from reordering accesses across it; another thread makes a full fence of it by waiting
   // (thread/cache_revocation.h).
-  static void light_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  static void light_fence() { compiler_fence(kSeqCst); }
 
   static void cpu_relax() { snug::cpu_relax(); }
   // For each round of a loop that waits for other threads.
@@ -42,10 +41,10 @@ struct StdAtomics {
 
   // Sleeps if the word is `expected`, until a thread wakes the word; may also return without a reason. Errno stays.
   // With a `length`, sleeps no longer than that.
-  static void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, const timespec* length = nullptr) {
+  static void futex_wait(Atomic<uint32_t>& word, uint32_t expected, const timespec* length = nullptr) {
     system_call(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, length);
   }
-  static void futex_wake(std::atomic<uint32_t>& word, int count) {
+  static void futex_wake(Atomic<uint32_t>& word, int count) {
     system_call(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count);
   }
 };

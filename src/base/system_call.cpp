@@ -3,7 +3,7 @@
 #if !defined(__x86_64__) && !defined(__aarch64__)
 #include <unistd.h>
 
-#include <cerrno>
+#include <errno.h>
 
 #include "base/errno_keeper.h"
 #endif

@@ -1,9 +1,9 @@
 // A line of text built in place, for messages where no code may allocate. A text that is too long is cut.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 namespace snug {
 

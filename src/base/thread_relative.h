@@ -5,8 +5,8 @@
 // and the accesses are atomic because the statistics read them from other threads.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 

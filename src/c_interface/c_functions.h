@@ -2,11 +2,10 @@
 // work is in heap/.
 #pragma once
 
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
 
 #include "allocator/blocks.h"
 #include "base/bits.h"

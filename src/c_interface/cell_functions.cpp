@@ -1,9 +1,8 @@
 // The C functions of snug/cell_heap_c.h that need no OS. Nothing here may make the compiler call a libc function but
 // memcpy: tests/unit/cell looks at the archive's symbols.
-#include <new>
-
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/in_place.h"
 #include "cell/embedded_heap.h"
 #include "snug/cell_heap_c.h"
 
@@ -28,7 +27,7 @@ SNUG_EXPORT snug_cell_heap* snug_cell_heap_create(void* region, size_t bytes) {
   const uintptr_t start = snug::address_of(region);
   if (start + bytes < bytes) return nullptr;
   const uintptr_t record = snug::round_up(start, alignof(snug_cell_heap));
-  auto* const heap = new (snug::at<void>(record)) snug_cell_heap;
+  auto* const heap = new (snug::InPlace{snug::at<void>(record)}) snug_cell_heap;
   const uintptr_t cells = record + sizeof(snug_cell_heap);
   return heap->add_region(snug::at<void>(cells), start + bytes - cells) == nullptr ? heap : nullptr;
 }

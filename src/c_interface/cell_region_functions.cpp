@@ -1,5 +1,5 @@
 // The C functions of snug/cell_heap_c.h for memory that does not fault.
-#include <cerrno>
+#include <errno.h>
 
 #include "base/compiler.h"
 #include "cell/real_time_memory.h"

@@ -1,15 +1,14 @@
 // The C functions of snug/compact_heap_c.h.
-#include "snug/compact_heap_c.h"
-
-#include <cerrno>
-#include <new>
+#include <errno.h>
 
 #include "allocator/allocator.h"
 #include "allocator/blocks.h"
 #include "base/bits.h"
 #include "base/fatal.h"
+#include "base/in_place.h"
 #include "compact/c_heap.h"
 #include "os/clock.h"
+#include "snug/compact_heap_c.h"
 
 using namespace snug;
 
@@ -34,7 +33,7 @@ snug_compact_heap* create(const snug_compact_options& options) {
     memory.heap = static_cast<snug_compact_heap*>(allocate_record(sizeof(snug_compact_heap)));
   }
   if (memory.heap == nullptr) return fail(ENOMEM);
-  auto* const heap = ::new (memory.heap) snug_compact_heap(kind_of(options), in_region);
+  auto* const heap = ::new (InPlace{memory.heap}) snug_compact_heap(kind_of(options), in_region);
   const PageSource source = in_region ? PageSource(memory.pages, memory.page_bytes)
                                       : PageSource(allocator.spans, allocator.mappings, {allocate_record, deallocate});
   if (!open_heap(*heap, options, source, memory)) {

@@ -1,7 +1,7 @@
 // The malloc family under its global names, which makes libsnug.so a drop-in. All of it is here, statistics included,
 // so that no call reaches another heap.
-#include <climits>
-#include <cstdio>
+#include <limits.h>
+#include <stdio.h>
 
 #include "allocator/allocator.h"
 #include "allocator/blocks.h"

@@ -1,9 +1,8 @@
 #include "c_interface/malloc_info.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
-
-#include <cerrno>
-#include <cinttypes>
 
 #include "allocator/statistics.h"
 
@@ -24,23 +23,23 @@ class Uncancelled {
 
 }  // namespace
 
-int write_malloc_info(int options, std::FILE* stream) {
+int write_malloc_info(int options, FILE* stream) {
   if (options != 0) {
     errno = EINVAL;
     return -1;
   }
   const Uncancelled uncancelled;
   const snug_stats stats = gather_statistics();
-  std::fprintf(stream, "<malloc version=\"snug-%s\">\n", snug_version());
-  std::fprintf(stream, "<total type=\"inuse\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats.blocks_in_use,
-               stats.bytes_in_use);
-  std::fprintf(stream, "<total type=\"large\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats.blocks_large,
-               stats.bytes_large);
-  std::fprintf(stream, "<total type=\"cached\" size=\"%" PRIu64 "\"/>\n", stats.bytes_cached);
-  std::fprintf(stream, "<total type=\"retained\" size=\"%" PRIu64 "\"/>\n", stats.bytes_retained);
-  std::fprintf(stream, "<system type=\"slabs\" size=\"%" PRIu64 "\"/>\n", stats.bytes_in_slabs);
-  std::fprintf(stream, "<system type=\"reserved\" size=\"%" PRIu64 "\"/>\n", stats.bytes_reserved);
-  std::fprintf(stream, "<system type=\"metadata\" size=\"%" PRIu64 "\"/>\n</malloc>\n", stats.bytes_metadata);
+  fprintf(stream, "<malloc version=\"snug-%s\">\n", snug_version());
+  fprintf(stream, "<total type=\"inuse\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats.blocks_in_use,
+          stats.bytes_in_use);
+  fprintf(stream, "<total type=\"large\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats.blocks_large,
+          stats.bytes_large);
+  fprintf(stream, "<total type=\"cached\" size=\"%" PRIu64 "\"/>\n", stats.bytes_cached);
+  fprintf(stream, "<total type=\"retained\" size=\"%" PRIu64 "\"/>\n", stats.bytes_retained);
+  fprintf(stream, "<system type=\"slabs\" size=\"%" PRIu64 "\"/>\n", stats.bytes_in_slabs);
+  fprintf(stream, "<system type=\"reserved\" size=\"%" PRIu64 "\"/>\n", stats.bytes_reserved);
+  fprintf(stream, "<system type=\"metadata\" size=\"%" PRIu64 "\"/>\n</malloc>\n", stats.bytes_metadata);
   return 0;
 }
 

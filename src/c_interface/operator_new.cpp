@@ -2,13 +2,21 @@
 // nothrow forms catch; yet the library must not require a C++ runtime. So all references to the runtime are weak, and
 // resolve only if the program has one: without it no code can throw. The only file that is compiled with exceptions.
 #include <dlfcn.h>
-
-#include <cstdlib>
-#include <new>
+#include <stdlib.h>
 
 #include "allocator/blocks.h"
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/fixed_array.h"
+
+// What the forms are told apart by. The compiler knows these types, and <new> declares the same.
+namespace std {
+enum class align_val_t : size_t {};
+struct nothrow_t {
+  explicit nothrow_t() = default;
+};
+using new_handler = void (*)();
+}  // namespace std
 
 // libstdc++ exports it, and declares it only to itself; throws std::bad_alloc.
 [[noreturn]] SNUG_WEAK void snug_weak_throw_bad_alloc() SNUG_ASM_NAME("_ZSt17__throw_bad_allocv");
@@ -27,7 +35,7 @@ namespace {
 
 // A function of a C++ runtime that came with a plugin after this library was loaded: null if there is none.
 void* find_in_late_runtime(const char* symbol) {
-  for (const char* library : {"libstdc++.so.6", "libc++.so.1"})
+  for (const char* library : snug::FixedArray{"libstdc++.so.6", "libc++.so.1"})
     if (void* runtime = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD); runtime != nullptr)
       if (void* function = ::dlsym(runtime, symbol); function != nullptr) return function;
   return nullptr;
@@ -47,7 +55,7 @@ std::new_handler current_handler() {
                      ? &snug_weak_throw_bad_alloc
                      : reinterpret_cast<Throw>(find_in_late_runtime("_ZSt17__throw_bad_allocv"));
   if (thrower != nullptr) thrower();
-  std::abort();  // a program without a C++ runtime cannot catch anything
+  abort();  // a program without a C++ runtime cannot catch anything
 }
 
 using snug::BlockOrigin;

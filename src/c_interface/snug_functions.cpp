@@ -1,13 +1,13 @@
 // The C interface under its own names (include/snug/snug.h).
 #include "snug/snug.h"
 
-#include <array>
-#include <cstddef>
+#include <stddef.h>
 
 #include "allocator/batch.h"
 #include "allocator/blocks.h"
 #include "allocator/config.h"
 #include "allocator/statistics.h"
+#include "base/fixed_array.h"
 #include "c_interface/c_functions.h"
 #include "c_interface/malloc_info.h"
 #include "c_interface/process.h"
@@ -20,9 +20,9 @@ SNUG_USED const char* const process_hooks = &kProcessHooks;
 // The header's three numbers with points between them.
 constexpr auto kVersion = [] {
   static_assert(SNUG_VERSION_MAJOR < 100 && SNUG_VERSION_MINOR < 100 && SNUG_VERSION_PATCH < 100);
-  std::array<char, sizeof "99.99.99"> text{};
-  std::size_t length = 0;
-  for (const int number : {SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH}) {
+  FixedArray<char, sizeof "99.99.99"> text{};
+  size_t length = 0;
+  for (const int number : FixedArray{SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH}) {
     if (length > 0) text[length++] = '.';
     if (number >= 10) text[length++] = static_cast<char>('0' + number / 10);
     text[length++] = static_cast<char>('0' + number % 10);

@@ -5,7 +5,7 @@
 //    about 8 KiB   the region that is left, as one free cell at first
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "snug/cell/basic_cell_heap.h"
 

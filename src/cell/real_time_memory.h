@@ -1,7 +1,7 @@
 // Memory that causes no page faults, for cell heaps with deadlines. Thread-safe; slow, as it writes every OS page.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 namespace snug {
 

@@ -20,16 +20,15 @@
 // of a block only one finds it live.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <initializer_list>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/fixed_array.h"
 
 namespace snug {
 
@@ -40,7 +39,7 @@ enum class BlockOrigin : uint8_t { kMalloc, kNew, kNewArray };
 // with themselves shifted by one, by libc's memcmp, which is fast.
 inline size_t first_other(const void* bytes, size_t count, unsigned char wanted) {
   const auto* byte = static_cast<const unsigned char*>(bytes);
-  if (byte[0] == wanted && std::memcmp(byte, byte + 1, count - 1) == 0) [[likely]]
+  if (byte[0] == wanted && memcmp(byte, byte + 1, count - 1) == 0) [[likely]]
     return count;
   size_t i = 0;
   while (byte[i] == wanted) ++i;
@@ -84,7 +83,7 @@ class BlockNotes {
       while ((offset += kWord) != end) set_canary_word(block, offset, canary(mask));
     }
     const uint64_t payload = kLive | uint64_t{static_cast<uint8_t>(origin)} << kSizeBits | size;
-    word(block, usable).store((check_of(payload, mask) << kPayloadBits | payload) ^ mask, std::memory_order_release);
+    word(block, usable).store((check_of(payload, mask) << kPayloadBits | payload) ^ mask, kRelease);
   }
 
   // Reads the note. False if the trailer is not valid for this block: it was written over, or there never was one.
@@ -109,13 +108,12 @@ class BlockNotes {
   void write_event(void* block, size_t usable, Which which, const BlockEvent& event) const {
     const uint64_t mask = event_mask(block, which);
     const uint64_t payload = uint64_t{event.thread} << kStackBits | event.stack;
-    event_word(block, usable, which)
-        .store((check_of(payload, mask) << kEventBits | payload) ^ mask, std::memory_order_relaxed);
+    event_word(block, usable, which).store((check_of(payload, mask) << kEventBits | payload) ^ mask, kRelaxed);
   }
   // False if it was written over.
   bool read_event(const void* block, size_t usable, Which which, BlockEvent* event) const {
     const uint64_t mask = event_mask(block, which);
-    const uint64_t plain = event_word(const_cast<void*>(block), usable, which).load(std::memory_order_relaxed) ^ mask;
+    const uint64_t plain = event_word(const_cast<void*>(block), usable, which).load(kRelaxed) ^ mask;
     const uint64_t payload = plain & ((uint64_t{1} << kEventBits) - 1);
     *event = {static_cast<uint32_t>(payload >> kStackBits),
               static_cast<uint32_t>(payload & ((uint64_t{1} << kStackBits) - 1))};
@@ -130,7 +128,7 @@ class BlockNotes {
       uint64_t other = (canary_word(block, offset) ^ wanted) & ~users_bits(size);
       while (other == 0 && (offset += kWord) != end) other = canary_word(block, offset) ^ wanted;
       if (other != 0) [[unlikely]]
-        return offset + static_cast<size_t>(std::countr_zero(other)) / 8;
+        return offset + static_cast<size_t>(trailing_zeros(other)) / 8;
     }
     return damage_of_events(block, usable);
   }
@@ -142,7 +140,7 @@ class BlockNotes {
   // Marks the block as free, after its note was read. False if another thread has done so meanwhile.
   bool end(void* block, size_t usable, const BlockNote& note) const {
     uint64_t live = note.trailer;
-    return word(block, usable).compare_exchange_strong(live, trailer_of_freed(note), std::memory_order_acq_rel);
+    return word(block, usable).compare_exchange_strong(live, trailer_of_freed(note), kAcqRel);
   }
   // The block's trailer after end().
   static uint64_t trailer_of_freed(const BlockNote& note) { return note.trailer ^ kTurned; }
@@ -153,7 +151,7 @@ class BlockNotes {
 
   // The end of the canary, a multiple of 8 between the block's size and its notes; the canary may be empty.
   size_t canary_end(size_t size, size_t usable) const {
-    return std::min(usable - overhead_, round_up(size, kWord) + kMostCanary);
+    return min(usable - overhead_, round_up(size, kWord) + kMostCanary);
   }
 
  private:
@@ -169,13 +167,13 @@ class BlockNotes {
   static constexpr size_t kWord = sizeof(uint64_t);
   static constexpr size_t kMostCanary = 128;  // and up to a word more: overruns mostly begin right at the end
 
-  static std::atomic_ref<uint64_t> word(void* block, size_t usable) {
-    return std::atomic_ref<uint64_t>(*at<uint64_t>(address_of(block) + usable - kTrailer));
+  static AtomicRef<uint64_t> word(void* block, size_t usable) {
+    return AtomicRef<uint64_t>(*at<uint64_t>(address_of(block) + usable - kTrailer));
   }
   static uint64_t trailer(const void* block, size_t usable) {
-    return word(const_cast<void*>(block), usable).load(std::memory_order_acquire);
+    return word(const_cast<void*>(block), usable).load(kAcquire);
   }
-  static std::atomic_ref<uint64_t> event_word(void* block, size_t usable, Which which) {
+  static AtomicRef<uint64_t> event_word(void* block, size_t usable, Which which) {
     return word(block, usable - static_cast<size_t>(which) * kTrailer);
   }
   uint64_t event_mask(const void* block, Which which) const {
@@ -183,7 +181,7 @@ class BlockNotes {
   }
   SNUG_COLD size_t first_damaged_event(const void* block, size_t usable) const {
     BlockEvent event;
-    for (const Which which : {Which::kAllocation, Which::kFree})
+    for (const Which which : FixedArray{Which::kAllocation, Which::kFree})
       if (!read_event(block, usable, which, &event)) return usable - (static_cast<size_t>(which) + 1) * kTrailer;
     return usable;
   }
@@ -192,16 +190,16 @@ class BlockNotes {
   static size_t canary_begin(size_t size) { return round_down(size, kWord); }
   // A mask of that word's bits that belong to the user's bytes.
   static uint64_t users_bits(size_t size) {
-    static_assert(std::endian::native == std::endian::little);
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
     return (uint64_t{1} << size % kWord * 8) - 1;
   }
   static uint64_t canary_word(const void* block, size_t offset) {
     uint64_t word;
-    std::memcpy(&word, static_cast<const char*>(block) + offset, kWord);
+    memcpy(&word, static_cast<const char*>(block) + offset, kWord);
     return word;
   }
   static void set_canary_word(void* block, size_t offset, uint64_t word) {
-    std::memcpy(static_cast<char*>(block) + offset, &word, kWord);
+    memcpy(static_cast<char*>(block) + offset, &word, kWord);
   }
   // Bytes that an overrun hardly ever writes: not 0, no letter, -1 or small number, nor any byte of UTF-8. From 0xf5 to
   // 0xfc.

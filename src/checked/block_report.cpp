@@ -1,6 +1,6 @@
 #include "checked/block_report.h"
 
-#include <cstdlib>
+#include <stdlib.h>
 
 #include "base/bits.h"
 #include "base/fatal.h"
@@ -24,7 +24,7 @@ using MistakeLine = Text<384>;
     here.take(SNUG_FRAME_ADDRESS());
     here.write("this call by");
   }
-  std::abort();
+  abort();
 }
 
 MistakeLine begin(const char* call, const void* address, const char* reason) {

@@ -1,7 +1,7 @@
 // The report with which a checked process ends: the call that was wrong, its address, and the block concerned.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "base/compiler.h"
 #include "checked/block_note.h"

@@ -1,7 +1,6 @@
 #include "checked/call_stack.h"
 
-#include <atomic>
-
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/text.h"
@@ -34,16 +33,16 @@ class KnownPages {
   uint64_t word_;
 };
 
-SNUG_INITIAL_EXEC constinit thread_local std::atomic<uint64_t> known_pages{0};
+SNUG_INITIAL_EXEC constinit thread_local Atomic<uint64_t> known_pages{0};
 SNUG_INITIAL_EXEC constinit thread_local uint32_t thread_number = 0;
 
 // A walk over the calling thread's stack, from one of its frames on.
 class FrameWalk {
  public:
-  explicit FrameWalk(uintptr_t frame) : known_(known_pages.load(std::memory_order_relaxed)) {
+  explicit FrameWalk(uintptr_t frame) : known_(known_pages.load(kRelaxed)) {
     if (!known_.contains(frame >> kPageBits)) known_ = KnownPages(frame >> kPageBits, 1);
   }
-  ~FrameWalk() { known_pages.store(known_.word(), std::memory_order_relaxed); }
+  ~FrameWalk() { known_pages.store(known_.word(), kRelaxed); }
 
   // A frame's two words lie on one page.
   bool can_read(uintptr_t frame) {

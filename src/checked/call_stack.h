@@ -11,8 +11,8 @@
 // known to be stack, without a gap from the calling function's frame, or if the kernel says that its page is readable.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace snug {
 

@@ -1,6 +1,6 @@
 #include "checked/guarded_pages.h"
 
-#include <cstdlib>
+#include <stdlib.h>
 
 #include "base/fatal.h"
 #include "base/text.h"
@@ -123,7 +123,7 @@ void GuardedPages::die(const char* call, const void* block, const char* reason, 
   GuardedLine line;
   line.add("snug: ").add(call).add("(").add_hex(address_of(block)).add("): ").add(reason);
   write(line, slot);
-  std::abort();
+  abort();
 }
 
 }  // namespace snug

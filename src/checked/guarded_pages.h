@@ -14,13 +14,13 @@
 // Thread-safe. No system call happens under the lock, which is a leaf.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/lock.h"
+#include "base/pair.h"
 #include "base/text.h"
 #include "checked/call_stack.h"
 #include "span/meta_arena.h"
@@ -36,10 +36,10 @@ class GuardedPages {
   bool contains(const void* address) const { return address_of(address) - start_ < bytes_; }
 
   // The range of all pages, as [first byte, end).
-  std::pair<uintptr_t, uintptr_t> range() const { return {start_, start_ + bytes_}; }
+  Pair<uintptr_t, uintptr_t> range() const { return {start_, start_ + bytes_}; }
 
   // True once in kRefills calls. Each slow path that hands out a block calls it.
-  bool is_due() { return bytes_ != 0 && refills_.fetch_add(1, std::memory_order_relaxed) % kRefills == kRefills - 1; }
+  bool is_due() { return bytes_ != 0 && refills_.fetch_add(1, kRelaxed) % kRefills == kRefills - 1; }
   // A block aligned to 16 bytes, and to each power of two that divides its size; null if it is longer than a page, all
   // slots are live or the OS refuses. `frame` is that of a function near to the program's call (checked/call_stack.h).
   void* allocate(size_t size, const void* frame);
@@ -77,7 +77,7 @@ class GuardedPages {
   size_t bytes_ = 0;
   size_t page_ = 0;
   Slot* slots_ = nullptr;
-  std::atomic<uint32_t> refills_{0};
+  Atomic<uint32_t> refills_{0};
   SharedLock lock_;
   uint64_t random_ SNUG_GUARDED_BY(lock_) = 1;
   size_t next_ SNUG_GUARDED_BY(lock_) = 0;  // the slot to try next

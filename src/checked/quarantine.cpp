@@ -1,19 +1,19 @@
 #include "checked/quarantine.h"
 
-#include <algorithm>
-#include <bit>
-#include <new>
+#include "base/algorithm.h"
+#include "base/bits.h"
+#include "base/in_place.h"
 
 namespace snug {
 
 void Quarantine::open(size_t limit, MetaArena& arena) {
   most_in_batch_ = limit / kBatchShare;
   most_in_ring_ = limit - kBatches * most_in_batch_;
-  capacity_ = std::bit_ceil(most_in_ring_ / kLeastWeight + 1);
+  capacity_ = bit_ceil(most_in_ring_ / kLeastWeight + 1);
   ring_ = static_cast<Rested*>(arena.allocate(capacity_ * sizeof(Rested)));
   void* const batches = arena.allocate(kBatches * sizeof(Batch));
   if (ring_ == nullptr || batches == nullptr) return;
-  batches_ = ::new (batches) Batch[kBatches];
+  batches_ = ::new (InPlace{batches}) Batch[kBatches];
   limit_ = limit;
 }
 
@@ -59,7 +59,7 @@ size_t Quarantine::fetch_any(Rested* leaving) {
 size_t Quarantine::take_any(Batch& batch, Rested* leaving) {
   if (!batch.lock.try_lock()) return 0;
   const size_t taken = batch.count;
-  std::copy_n(batch.blocks, taken, leaving);
+  copy_n(batch.blocks, taken, leaving);
   batch.count = 0;
   batch.bytes = 0;
   batch.lock.unlock();

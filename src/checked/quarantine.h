@@ -12,10 +12,10 @@
 // and checks blocks, outside of the locks.
 #pragma once
 
-#include <bit>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "base/units.h"
@@ -79,7 +79,7 @@ class Quarantine {
 
   // The batch of a thread, by a hash of its address, as addresses of threads may differ in upper bits only.
   Batch& batch_of(uintptr_t thread) const {
-    constexpr unsigned kBits = std::bit_width(kBatches - 1);
+    constexpr unsigned kBits = bit_width(kBatches - 1);
     return batches_[uint64_t{thread} * 0x9e3779b97f4a7c15 >> (64 - kBits)];
   }
   bool is_filled_by(const Rested& rested, const Batch& batch) const SNUG_REQUIRES(batch.lock) {

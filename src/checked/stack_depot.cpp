@@ -1,13 +1,14 @@
 #include "checked/stack_depot.h"
 
-#include <algorithm>
+#include "base/algorithm.h"
+#include "base/atomic.h"
 
 namespace snug {
 
 void StackDepot::open(MetaArena& arena) {
   words_ = static_cast<uintptr_t*>(arena.allocate(kWords * sizeof(uintptr_t)));
-  void* const slots = arena.allocate(kSlots * sizeof(std::atomic<uint32_t>));
-  if (words_ != nullptr) slots_ = static_cast<std::atomic<uint32_t>*>(slots);
+  void* const slots = arena.allocate(kSlots * sizeof(Atomic<uint32_t>));
+  if (words_ != nullptr) slots_ = static_cast<Atomic<uint32_t>*>(slots);
 }
 
 uint64_t StackDepot::hash_of(const CallStack& stack) {
@@ -20,15 +21,15 @@ uint64_t StackDepot::hash_of(const CallStack& stack) {
 }
 
 bool StackDepot::holds(uint32_t number, const CallStack& stack) const {
-  return words_[number] == stack.count && std::equal(stack.frames, stack.frames + stack.count, words_ + number + 1);
+  return words_[number] == stack.count && equal(stack.frames, stack.frames + stack.count, words_ + number + 1);
 }
 
 uint32_t StackDepot::write(const CallStack& stack) {
-  if (next_.load(std::memory_order_relaxed) > kWords - CallStack::kMost - 1) return 0;
-  const uint32_t number = next_.fetch_add(stack.count + 1, std::memory_order_relaxed);
+  if (next_.load(kRelaxed) > kWords - CallStack::kMost - 1) return 0;
+  const uint32_t number = next_.fetch_add(stack.count + 1, kRelaxed);
   if (number > kWords - CallStack::kMost - 1) return 0;
   words_[number] = stack.count;
-  std::copy_n(stack.frames, stack.count, words_ + number + 1);
+  copy_n(stack.frames, stack.count, words_ + number + 1);
   return number;
 }
 
@@ -37,12 +38,12 @@ uint32_t StackDepot::keep(const CallStack& stack) {
   const uint64_t hash = hash_of(stack);
   uint32_t written = 0;
   for (uint32_t probe = 0; probe != kMostProbes; ++probe) {
-    std::atomic<uint32_t>& slot = slots_[(hash + probe) % kSlots];
-    uint32_t number = slot.load(std::memory_order_acquire);
+    Atomic<uint32_t>& slot = slots_[(hash + probe) % kSlots];
+    uint32_t number = slot.load(kAcquire);
     if (number == 0) {
       if (written == 0) written = write(stack);
       if (written == 0) return 0;
-      if (slot.compare_exchange_strong(number, written, std::memory_order_acq_rel)) return written;
+      if (slot.compare_exchange_strong(number, written, kAcqRel)) return written;
     }
     if (holds(number, stack)) return number;
   }
@@ -53,7 +54,7 @@ void StackDepot::read(uint32_t number, CallStack* stack) const {
   stack->count = 0;
   if (slots_ == nullptr || number == 0 || number >= words_used() || words_[number] > CallStack::kMost) return;
   stack->count = static_cast<uint32_t>(words_[number]);
-  std::copy_n(words_ + number + 1, stack->count, stack->frames);
+  copy_n(words_ + number + 1, stack->count, stack->frames);
 }
 
 }  // namespace snug

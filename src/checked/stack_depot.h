@@ -7,10 +7,10 @@
 // the same stack at once may leave one of the copies unused. Never grows beyond kWords; later stacks are not kept.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "checked/call_stack.h"
 #include "span/meta_arena.h"
 
@@ -26,7 +26,7 @@ class StackDepot {
   // Reads the frames of such a number; none for 0 or for an invalid number.
   void read(uint32_t number, CallStack* stack) const;
 
-  size_t words_used() const { return next_.load(std::memory_order_relaxed); }
+  size_t words_used() const { return next_.load(kRelaxed); }
 
  private:
   // 16 MiB of addresses, backed where they are used: 123,000 different stacks of 16 frames.
@@ -38,9 +38,9 @@ class StackDepot {
   bool holds(uint32_t number, const CallStack& stack) const;
   uint32_t write(const CallStack& stack);
 
-  std::atomic<uint32_t>* slots_ = nullptr;
+  Atomic<uint32_t>* slots_ = nullptr;
   uintptr_t* words_ = nullptr;
-  std::atomic<uint32_t> next_{1};
+  Atomic<uint32_t> next_{1};
 };
 
 }  // namespace snug

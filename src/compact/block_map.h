@@ -5,10 +5,10 @@
 // Many classes cost such a heap little, as it keeps only a few pages of each class that are not full.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/fixed_array.h"
 #include "base/units.h"
 
 namespace snug {
@@ -77,8 +77,8 @@ class BlockMap {
   unsigned granule_shift_;
   size_t count_ = 0;
   size_t largest_ = 0;
-  std::array<BlockClass, kMostClasses> classes_{};
-  std::array<uint8_t, kLargest / 16 + 1> index_{};
+  FixedArray<BlockClass, kMostClasses> classes_{};
+  FixedArray<uint8_t, kLargest / 16 + 1> index_{};
 };
 
 // Multiples of 16 up to 256, then sixteen classes a doubling: rounding is at most 1/16 of a block, 1/32 on average.

@@ -1,10 +1,12 @@
 #include "compact/block_pages.h"
 
-#include <algorithm>
-#include <cstring>
-#include <new>
+#include <string.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/in_place.h"
+#include "base/result_of.h"
 
 namespace snug {
 
@@ -19,7 +21,7 @@ size_t BlockPages::class_for_otherwise(size_t bytes, size_t alignment) const {
 
 size_t BlockPages::kind_for(size_t bytes, size_t alignment, Relocate relocate) {
   if (bytes > BlockMap::kLargest || alignment > kPageSize) return CompactPage::kLarge;
-  const size_t block = round_up(std::max<size_t>(bytes, 1), std::max<size_t>(alignment, 16));
+  const size_t block = round_up(max<size_t>(bytes, 1), max<size_t>(alignment, 16));
   const size_t known = count();
   const size_t kind = find_kind(map_.count(), known, block, relocate);
   return kind != kNoKind ? kind : add_kind(known, block, relocate);
@@ -44,7 +46,7 @@ size_t BlockPages::add_kind(size_t known, size_t block, Relocate relocate) {
     kind = find_kind(known, next, block, relocate);  // another thread may have added it meanwhile
     if (kind == kNoKind && next != map_.count() + kMostKinds) {
       add_bin(record, BlockClass(block, pages_for_blocks_of(block)), next, relocate);
-      kind_count_.store(next - map_.count() + 1, std::memory_order_release);
+      kind_count_.store(next - map_.count() + 1, kRelease);
       return next;
     }
   }
@@ -66,9 +68,9 @@ PageBin* BlockPages::add_bin_for(size_t size_class) {
 
 PageBin* BlockPages::add_bin(void* record, const BlockClass& sizes, size_t size_class, Relocate relocate) {
   bytes_records_ += sizeof(PageBin);
-  auto* const bin = ::new (record) PageBin(sizes, size_class, relocate, bound_);
+  auto* const bin = ::new (InPlace{record}) PageBin(sizes, size_class, relocate, bound_);
   if (shares_classes_) bin->lock.share();
-  bins_[size_class].store(bin, std::memory_order_release);
+  bins_[size_class].store(bin, kRelease);
   return bin;
 }
 
@@ -88,13 +90,13 @@ void BlockPages::give_last(Place place) {
 
 // If `take` finds no memory, the spare rows go back to the source, where they serve all lengths, and it is tried again.
 template <class Take>
-std::invoke_result_t<Take> BlockPages::with_spares(Take take) {
+ResultOf<Take> BlockPages::with_spares(Take take) {
   const auto taken = for_source(take);
   return taken || !give_spares() ? taken : for_source(take);
 }
 
 PageRow BlockPages::take_row(size_t bytes, size_t alignment) {
-  return with_spares([&] { return source_.take(std::max<size_t>(bytes, 1), alignment); });
+  return with_spares([&] { return source_.take(max<size_t>(bytes, 1), alignment); });
 }
 
 void* BlockPages::take_record(size_t bytes) {
@@ -163,8 +165,8 @@ CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_
     for_source([&] { source_.give(row); });
     return nullptr;
   }
-  std::memset(record, 0, record_bytes(blocks));
-  auto* const page = ::new (record) CompactPage;
+  memset(record, 0, record_bytes(blocks));
+  auto* const page = ::new (InPlace{record}) CompactPage;
   page->home = this;
   page->bin = bin;
   page->size_class = bin == nullptr ? CompactPage::kLarge : bin->size_class;
@@ -207,7 +209,7 @@ void BlockPages::let_go(CompactPage* page) {
 }
 
 void BlockPages::note_owed() {
-  if (!leaving_.empty() || spares_.bytes() > most_spare()) owes_.store(true, std::memory_order_relaxed);
+  if (!leaving_.empty() || spares_.bytes() > most_spare()) owes_.store(true, kRelaxed);
 }
 
 // Takes the page that is to go next. If there is none, null, and clears `owes_`; not sooner, as a check after each row
@@ -222,7 +224,7 @@ CompactPage* BlockPages::take_owed() {
     bytes_records_ -= record_bytes(page->blocks);
     budget_.gave(page->row.bytes, spare_bound());
   } else {
-    owes_.store(false, std::memory_order_relaxed);
+    owes_.store(false, kRelaxed);
   }
   return page;
 }
@@ -256,7 +258,7 @@ void BlockPages::release_all() {
   while (CompactPage* const page = spares_.take_oldest()) give_to_store(page);
   for (size_t i = 0; i < count(); ++i)
     if (PageBin* const bin = bins_[i].exchange(nullptr); bin != nullptr) source_.give_record(bin, sizeof(PageBin));
-  kind_count_.store(0, std::memory_order_relaxed);
+  kind_count_.store(0, kRelaxed);
 }
 
 BlockPages::Place BlockPages::find(const void* block) const {

@@ -20,13 +20,12 @@
 // here, which is taken inside of theirs; no pages and records are taken under it, since that may need a system call.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/poison.h"
+#include "base/result_of.h"
 #include "compact/block_map.h"
 #include "compact/page.h"
 #include "compact/page_bin.h"
@@ -120,7 +119,7 @@ class BlockPages {
   Place add_large(PageRow row, Relocate relocate = nullptr);
   // Gives some of the rows that are to go to the source. The caller does not hold the lock that all classes share.
   void give_back() {
-    if (owes_.load(std::memory_order_relaxed)) [[unlikely]]
+    if (owes_.load(kRelaxed)) [[unlikely]]
       give_back_rows(kRowsAtOnce);
   }
   // The same, so many rows at most, each with a system call. Returns how many went: fewer if no more are to go.
@@ -161,9 +160,9 @@ class BlockPages {
   static constexpr size_t kAllRows = ~size_t{0};
 
   // How many classes the map has, and kinds behind them.
-  size_t count() const { return map_.count() + kind_count_.load(std::memory_order_acquire); }
+  size_t count() const { return map_.count() + kind_count_.load(kAcquire); }
   // Null: there has been no block of the class.
-  PageBin* bin(size_t size_class) const { return bins_[size_class].load(std::memory_order_acquire); }
+  PageBin* bin(size_t size_class) const { return bins_[size_class].load(kAcquire); }
   // Null: there is no memory.
   PageBin* bin_for(size_t size_class) {
     PageBin* const bin = this->bin(size_class);
@@ -209,7 +208,7 @@ class BlockPages {
 
   // Calls use() under the lock, unless the source is the store, which needs none.
   template <class Use>
-  std::invoke_result_t<Use> for_source(Use use) {
+  ResultOf<Use> for_source(Use use) {
     if (source_.asks_the_os()) return use();
     const SharedOptionalLockGuard guard(lock_);
     return use();
@@ -227,7 +226,7 @@ class BlockPages {
   void note_owed() SNUG_REQUIRES(lock_);
   bool give_spares();
   template <class Take>
-  std::invoke_result_t<Take> with_spares(Take take);
+  ResultOf<Take> with_spares(Take take);
   SNUG_COLD PageBin* add_bin_for(size_t size_class);
   size_t find_kind(size_t first, size_t last, size_t block, Relocate relocate) const;
   SNUG_COLD size_t add_kind(size_t known, size_t block, Relocate relocate);
@@ -258,8 +257,8 @@ class BlockPages {
   const BlockMap& map_;
   PageSource source_;
   const bool has_owners_;
-  std::atomic<PageBin*> bins_[kMostBins] = {};
-  std::atomic<size_t> kind_count_{0};
+  Atomic<PageBin*> bins_[kMostBins] = {};
+  Atomic<size_t> kind_count_{0};
   mutable SharedOptionalLock lock_;  // and, of a region, the source
   bool shares_classes_ = false;
   size_t bound_ SNUG_GUARDED_BY(lock_) = 1;
@@ -267,7 +266,7 @@ class BlockPages {
   AllPages leaving_ SNUG_GUARDED_BY(lock_);  // empty pages that wait for give_back()
   SpareRows spares_ SNUG_GUARDED_BY(lock_);
   SpareBudget budget_ SNUG_GUARDED_BY(lock_);
-  std::atomic<bool> owes_{false};  // true if rows are to go; perhaps still true when the last one has gone
+  Atomic<bool> owes_{false};  // true if rows are to go; perhaps still true when the last one has gone
   size_t large_blocks_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_large_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_pages_ SNUG_GUARDED_BY(lock_) = 0;

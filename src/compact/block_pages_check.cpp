@@ -1,5 +1,6 @@
 // The checks of a compacting heap's pages. In a region a check ends with an answer whatever was written over the pages'
 // records: it follows no pointer before it knows that a record lies there. In the store it cannot know that.
+#include "base/atomic.h"
 #include "compact/block_pages.h"
 
 namespace snug {
@@ -177,7 +178,7 @@ const char* BlockPages::check() const {
   if (broken == nullptr) broken = check_empty_rows(tagged);
   if (broken != nullptr) return broken;
   if (large != large_blocks_) return "compact heap: the count of large blocks is wrong";
-  if (spares_.bytes() > most_spare() && !owes_.load(std::memory_order_relaxed))
+  if (spares_.bytes() > most_spare() && !owes_.load(kRelaxed))
     return "compact heap: more empty pages are kept than may be";
   for (size_t i = 0; i < count() && broken == nullptr; ++i) broken = check_bin(i, classes[i]);
   return broken != nullptr ? broken : check_bytes(bytes, bytes_large, bytes_records);

@@ -1,10 +1,9 @@
 #include "compact/c_heap.h"
 
-#include <algorithm>
-#include <atomic>
-#include <new>
-
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/bits.h"
+#include "base/in_place.h"
 #include "compact/handle_table.h"
 #include "os/thread.h"
 
@@ -21,8 +20,8 @@ constexpr const BlockMap* kMaps[] = {&kFineMap, &kCf16Map, &kCf32Map};
 
 uint16_t next_salt() {
   // Reverses the bits: the salts of the first heaps differ in bits that numbers of a slot's first blocks do not use.
-  static constinit std::atomic<uint32_t> heaps{0};
-  uint32_t number = heaps.fetch_add(1, std::memory_order_relaxed);
+  static constinit Atomic<uint32_t> heaps{0};
+  uint32_t number = heaps.fetch_add(1, kRelaxed);
   uint16_t salt = 0;
   for (unsigned bit = 0; bit < 15; ++bit, number >>= 1) salt = static_cast<uint16_t>(salt << 1 | (number & 1));
   return salt;
@@ -49,8 +48,7 @@ CompactMemory cut_region(const snug_compact_options& options) {
   const uintptr_t heap = round_up(address_of(options.region), alignof(snug_compact_heap));
   const uintptr_t table = heap + sizeof(snug_compact_heap);
   if (!options.direct)
-    memory.handles =
-        std::min(or_else(options.handles, options.region_bytes / kBytesAHandle) + 1, HandleTable::kMostSlots);
+    memory.handles = min(or_else(options.handles, options.region_bytes / kBytesAHandle) + 1, HandleTable::kMostSlots);
   const uintptr_t pages = round_up(table + HandleTable::bytes_for(memory.handles), kPageSize);
   if (end < address_of(options.region) || pages >= end || end - pages < 3 * kPageSize) return {};
   memory.heap = at<snug_compact_heap>(heap);
@@ -64,13 +62,15 @@ bool open_heap(snug_compact_heap& heap, const snug_compact_options& options, con
                const CompactMemory& memory) {
   const BlockMap& map = *kMaps[options.map];
   if (heap.kind == HeapKind::kDirect) {
-    ::new (&heap.pages) BlockPages(map, source, false);
+    ::new (InPlace{&heap.pages}) BlockPages(map, source, false);
     return true;
   }
   const size_t slots = or_else(options.handles, HandleTable::kMostSlots - 1) + 1;
   if (heap.kind == HeapKind::kOfCores)
-    return (::new (&heap.cores) CoreHeaps(map, source, next_salt(), os::current_core))->open(os::core_count(), slots);
-  CompactFit& fit = *::new (&heap.fit) CompactFit(map, source, next_salt(), static_cast<Sharing>(options.sharing));
+    return (::new (InPlace{&heap.cores}) CoreHeaps(map, source, next_salt(), os::current_core))
+        ->open(os::core_count(), slots);
+  CompactFit& fit =
+      *::new (InPlace{&heap.fit}) CompactFit(map, source, next_salt(), static_cast<Sharing>(options.sharing));
   if (!heap.in_region) return fit.handles().open(slots);
   fit.handles().open(memory.table, memory.handles);
   return true;

@@ -3,8 +3,8 @@
 // a heap of its own.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "compact/compact_fit.h"
 #include "compact/core_heaps.h"

@@ -1,7 +1,6 @@
 #include "compact/compact_budget.h"
 
-#include <algorithm>
-
+#include "base/algorithm.h"
 #include "base/compiler.h"
 #include "os/clock.h"
 
@@ -19,7 +18,7 @@ CompactBudget::CompactBudget(uint64_t nanoseconds, uint64_t bytes, uint64_t now)
 bool CompactBudget::is_used_up() { return bytes_ == 0 || (until_ != 0 && is_used_up_at(os::nanoseconds())); }
 
 bool CompactBudget::is_used_up_at(uint64_t now) {
-  longest_ = std::max(longest_, now - asked_);
+  longest_ = max(longest_, now - asked_);
   asked_ = now;
   is_out_of_time_ = now >= until_ || longest_ >= until_ - now;
   return is_out_of_time_;

@@ -2,8 +2,8 @@
 // up if a part as long as the longest so far would go beyond it: so only a part longer than all before oversteps it.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace snug {
 

@@ -1,11 +1,11 @@
 #include "compact/compact_fit.h"
 
-#include <algorithm>
-#include <cstring>
-#include <new>
-#include <tuple>
+#include <string.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/fatal.h"
+#include "base/in_place.h"
 
 namespace snug {
 namespace {
@@ -166,7 +166,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   const size_t slot = handles_.slot(handle);
   const Place place = take_and_pin(bytes, alignment, slot);
   const bool has_place = place.page != nullptr;
-  if (has_place) std::memcpy(place.block(), old.block(), std::min(old.page->block, place.page->block));
+  if (has_place) memcpy(place.block(), old.block(), min(old.page->block, place.page->block));
   // If another thread has pinned the old place meanwhile it holds its address: then the block stays. The handle changes
   // under the old class's lock, since a thread that holds that lock relies on the block's place.
   bool is_done = false;
@@ -246,7 +246,9 @@ bool CompactFit::BlockGuard::take(HandleWord handle) {
     const auto lock_of_block = [&](const char* found) -> OptionalLock& {
       return heap_.lock_of(found == nullptr ? nullptr : heap_.pages_.bin_at(found));
     };
-    std::tie(lock_, block) = lock_place_of(find, lock_of_block, heap_.large_lock_, heap_.pages_.lock());
+    const auto [lock, found] = lock_place_of(find, lock_of_block, heap_.large_lock_, heap_.pages_.lock());
+    lock_ = lock;
+    block = found;
   }
   if (block != nullptr) place = heap_.pages_.place_of(block);
   return block != nullptr;
@@ -324,12 +326,12 @@ CompactFit::Reader* CompactFit::open_reader() {
   if (Reader* const reader = reopen_reader(); reader != nullptr) return reader;
   void* const record = pages_.take_record(sizeof(Reader));
   if (record == nullptr) return nullptr;
-  auto* const reader = ::new (record) Reader;
+  auto* const reader = ::new (InPlace{record}) Reader;
   reader->is_open = true;
   const OptionalLockGuard heap(lock_);
   const SharedOptionalLockGuard guard(handle_lock_);
-  reader->next = readers_.first.load(std::memory_order_relaxed);
-  readers_.first.store(reader, std::memory_order_seq_cst);
+  reader->next = readers_.first.load(kRelaxed);
+  readers_.first.store(reader, kSeqCst);
   return reader;
 }
 
@@ -337,7 +339,7 @@ CompactFit::Reader* CompactFit::open_reader() {
 CompactFit::Reader* CompactFit::reopen_reader() {
   const OptionalLockGuard heap(lock_);
   const SharedOptionalLockGuard guard(handle_lock_);
-  Reader* reader = readers_.first.load(std::memory_order_relaxed);
+  Reader* reader = readers_.first.load(kRelaxed);
   while (reader != nullptr && reader->is_open) reader = static_cast<Reader*>(reader->next);
   if (reader != nullptr) reader->is_open = true;
   return reader;
@@ -347,7 +349,7 @@ void CompactFit::close_reader(Reader* reader) {
   const OptionalLockGuard heap(lock_);
   const SharedOptionalLockGuard guard(handle_lock_);
   if (!reader->is_open) die_of_misuse("snug_compact_reader_destroy", reader, kNoReader);
-  if (reader->since.load(std::memory_order_relaxed) != 0) die_inside("snug_compact_reader_destroy", *reader);
+  if (reader->since.load(kRelaxed) != 0) die_inside("snug_compact_reader_destroy", *reader);
   reader->is_open = false;
 }
 

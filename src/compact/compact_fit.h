@@ -18,10 +18,10 @@
 // moves. A resize moves as many as a free in each of the two classes; an unpin as many as a page has blocks, and two.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "compact/block_pages.h"
 #include "compact/compact_budget.h"
@@ -47,7 +47,7 @@ class CompactFit {
   // Which readers are in a section, and since when.
   struct Readers {
     MoveEpochs<> epochs;
-    std::atomic<Reader*> first{nullptr};  // the chain of all readers ever made
+    Atomic<Reader*> first{nullptr};  // the chain of all readers ever made
   };
 
   // `others`: of heaps that share a range of handles, all but the first use the first one's readers.
@@ -94,7 +94,7 @@ class CompactFit {
   void set_bound(size_t bound);
   // False: there is no memory.
   bool set_bound_of(size_t bytes, size_t bound);
-  void set_increment(size_t bytes) { increment_.store(bytes, std::memory_order_relaxed); }
+  void set_increment(size_t bytes) { increment_.store(bytes, kRelaxed); }
   // Compacts down to one open page a class. True if something is left to do. With a budget it makes no system call,
   // except to wait for a lock: pages that have emptied are left to later calls.
   bool step(CompactBudget& budget);
@@ -232,7 +232,7 @@ class CompactFit {
   void set_bound_of(PageBin& bin, size_t bound);
   // How many moves a call may make to restore the bound, where `own` would do had the bound been kept before.
   size_t most_moves(size_t own) const {
-    return readers_.first.load(std::memory_order_relaxed) == nullptr ? kAllMoves : own + kMovesMadeUpFor;
+    return readers_.first.load(kRelaxed) == nullptr ? kAllMoves : own + kMovesMadeUpFor;
   }
   void keep_bound(PageBin& bin, size_t most_moves) SNUG_EXCLUDES(bin.lock);
   Progress advance(PageBin& bin, CompactBudget& budget) SNUG_REQUIRES(bin.lock);
@@ -253,8 +253,8 @@ class CompactFit {
   mutable OptionalLock lock_;        // over the whole heap
   mutable OptionalLock large_lock_;  // over large blocks
   mutable SharedOptionalLock handle_lock_;
-  std::atomic<size_t> increment_{kIncrement};
-  std::atomic<size_t> next_class_{0};  // where the next step begins
+  Atomic<size_t> increment_{kIncrement};
+  Atomic<size_t> next_class_{0};  // where the next step begins
   size_t large_pins_ SNUG_GUARDED_BY(large_lock_) = 0;
   Readers own_readers_;
   Readers& readers_;

@@ -1,4 +1,5 @@
 // The check of a compacting heap, and the sums of what it holds.
+#include "base/atomic.h"
 #include "base/shared_holds.h"
 #include "compact/compact_fit.h"
 
@@ -55,7 +56,7 @@ CompactFit::Totals CompactFit::totals() const {
     const SharedOptionalLockGuard guard(handle_lock_);
     totals.bytes_handles = handles_.bytes();
     totals.pages.blocks = handles_.live();  // counts a block that moves only once
-    for (const auto* reader = own_readers_.first.load(std::memory_order_relaxed); reader != nullptr;
+    for (const auto* reader = own_readers_.first.load(kRelaxed); reader != nullptr;
          reader = static_cast<const Reader*>(reader->next))
       totals.pages.bytes_records += sizeof(Reader);
   }

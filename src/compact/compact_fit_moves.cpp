@@ -1,4 +1,5 @@
 // How a compacting heap's blocks move, a part at a time.
+#include "base/atomic.h"
 #include "compact/compact_fit.h"
 
 namespace snug {
@@ -43,9 +44,8 @@ CompactFit::Progress CompactFit::advance(PageBin& bin, CompactBudget& budget) {
   Move& move = bin.move;
   if (!move.is_under_way()) begin_move(bin);
   if (!handles_.is_moving(move.from.owner().slot())) return call_off(bin);
-  if (is_shared() && !MoveEpochs<>::is_alone(readers_.first.load(std::memory_order_seq_cst), move.epoch))
-    return Progress::kWaits;
-  const size_t bytes = move.next_part(increment_.load(std::memory_order_relaxed));
+  if (is_shared() && !MoveEpochs<>::is_alone(readers_.first.load(kSeqCst), move.epoch)) return Progress::kWaits;
+  const size_t bytes = move.next_part(increment_.load(kRelaxed));
   move.copy(bytes);
   budget.spend(bytes);
   if (move.left() != 0) return Progress::kMore;
@@ -115,7 +115,7 @@ void CompactFit::settle() {
 bool CompactFit::step(CompactBudget& budget) {
   const Emptied emptied = budget.is_limited() ? Emptied::kWaits : Emptied::kGoes;
   bool waits = false;
-  size_t size_class = next_class_.load(std::memory_order_relaxed) % pages_.count();
+  size_t size_class = next_class_.load(kRelaxed) % pages_.count();
   for (size_t left = pages_.count(); left != 0; --left) {
     PageBin* const bin = pages_.bin(size_class);
     while (bin != nullptr) {
@@ -128,7 +128,7 @@ bool CompactFit::step(CompactBudget& budget) {
       }
     }
     size_class = (size_class + 1) % pages_.count();
-    next_class_.store(size_class, std::memory_order_relaxed);
+    next_class_.store(size_class, kRelaxed);
   }
   if (emptied == Emptied::kGoes) give_back(BlockPages::kAllRows);
   return waits;

@@ -1,21 +1,21 @@
 #include "compact/core_heaps.h"
 
-#include <algorithm>
-#include <bit>
-#include <new>
-
+#include "base/algorithm.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/in_place.h"
 #include "os/memory.h"
 #include "os/process.h"
 
 namespace snug {
 
 bool CoreHeaps::open(size_t cores, size_t slots) {
-  count_ = std::clamp<size_t>(cores, 1, kMostHeaps);
-  const size_t most = std::min(HandleTable::kMostSlots, kMostSlots / std::bit_ceil(count_));
-  if (!map_slots(std::clamp(std::bit_ceil(slots), HandleTable::kStep, most))) return false;
+  count_ = clamp<size_t>(cores, 1, kMostHeaps);
+  const size_t most = min(HandleTable::kMostSlots, kMostSlots / bit_ceil(count_));
+  if (!map_slots(clamp(bit_ceil(slots), HandleTable::kStep, most))) return false;
   if (void* const record = source_.take_record(count_ * sizeof(Entry)); record != nullptr) {
     heaps_ = static_cast<Entry*>(record);
-    for (size_t i = 0; i < count_; ++i) ::new (heaps_ + i) Entry(nullptr);
+    for (size_t i = 0; i < count_; ++i) ::new (InPlace{heaps_ + i}) Entry(nullptr);
     if (heap_for(0) != nullptr) return true;
   }
   close();
@@ -36,7 +36,7 @@ bool CoreHeaps::map_slots(size_t slots) {
     else
       return false;
   }
-  slot_shift_ = static_cast<unsigned>(std::countr_zero(slots));
+  slot_shift_ = static_cast<unsigned>(trailing_zeros(slots));
   return true;
 }
 
@@ -58,10 +58,10 @@ CompactFit* CoreHeaps::add(size_t index) {
   void* const record = source_.take_record(sizeof(CompactFit));
   if (record == nullptr) return nullptr;
   CompactFit::Readers* const readers = index == 0 ? nullptr : &first().readers();
-  auto* const heap = ::new (record) CompactFit(map_, source_, salt_, Sharing::kCores, readers);
+  auto* const heap = ::new (InPlace{record}) CompactFit(map_, source_, salt_, Sharing::kCores, readers);
   // The table is opened last, as that needs system calls: if memory is short, each allocation comes here.
   if (set_up(*heap) && heap->handles().open(slots_, index << slot_shift_, size_t{1} << slot_shift_)) {
-    heaps_[index].store(heap, std::memory_order_release);
+    heaps_[index].store(heap, kRelease);
     return heap;
   }
   heap->close();
@@ -83,7 +83,7 @@ bool CoreHeaps::set_up(CompactFit& heap) const {
 void CoreHeaps::set_bound(size_t bound) {
   const OptionalLockGuard guard(lock_);
   bound_ = bound;
-  std::ranges::fill(bounds_of_, kUnset);
+  fill_all(bounds_of_, kUnset);
   for_each([&](CompactFit& heap) { heap.set_bound(bound); });
 }
 
@@ -105,12 +105,12 @@ void CoreHeaps::set_increment(size_t bytes) {
 // Each step begins with the heap at which the one before ran out of its budget.
 bool CoreHeaps::step(CompactBudget& budget) {
   bool is_left = false;
-  size_t index = next_.load(std::memory_order_relaxed) % count_;
+  size_t index = next_.load(kRelaxed) % count_;
   for (size_t left = count_; left != 0; --left) {
     if (CompactFit* const heap = at_index(index); heap != nullptr && heap->step(budget)) is_left = true;
     if (is_left && budget.is_used_up()) break;
     index = (index + 1) % count_;
-    next_.store(index, std::memory_order_relaxed);
+    next_.store(index, kRelaxed);
   }
   return is_left;
 }

@@ -14,10 +14,10 @@
 // Thread-safe but for open() and close().
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "compact/compact_fit.h"
 #include "compact/optional_lock.h"
 
@@ -88,10 +88,10 @@ class CoreHeaps {
   size_t slot_limit() const { return count_ << slot_shift_; }
 
  private:
-  using Entry = std::atomic<CompactFit*>;
+  using Entry = Atomic<CompactFit*>;
   static constexpr size_t kUnset = 0;  // no bound
 
-  CompactFit* at_index(size_t index) const { return heaps_[index].load(std::memory_order_acquire); }
+  CompactFit* at_index(size_t index) const { return heaps_[index].load(kAcquire); }
   // Null: there is no memory.
   CompactFit* heap_for(size_t index) {
     CompactFit* const heap = at_index(index);
@@ -109,8 +109,8 @@ class CoreHeaps {
   size_t count_ = 0;
   HandleTable::Slot* slots_ = nullptr;
   unsigned slot_shift_ = 0;
-  std::atomic<size_t> next_{0};  // where the next step begins
-  OptionalLock lock_;            // held while a heap is added
+  Atomic<size_t> next_{0};  // where the next step begins
+  OptionalLock lock_;       // held while a heap is added
   size_t bound_ SNUG_GUARDED_BY(lock_) = 1;
   size_t bounds_of_[BlockMap::kMostClasses] SNUG_GUARDED_BY(lock_) = {};  // of classes that have bounds of their own
   size_t increment_ SNUG_GUARDED_BY(lock_) = CompactFit::kIncrement;

@@ -1,11 +1,12 @@
 #include "compact/handle_table.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-#include <new>
+#include <string.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
+#include "base/bits.h"
 #include "base/fatal.h"
+#include "base/in_place.h"
 #include "os/memory.h"
 #include "os/process.h"
 
@@ -39,10 +40,10 @@ void HandleTable::lay_out(char* memory) {
 }
 
 void HandleTable::open(void* memory, size_t slots) {
-  std::memset(memory, 0, bytes_for(slots));
+  memset(memory, 0, bytes_for(slots));
   capacity_ = slots;
   lay_out(static_cast<char*>(memory));
-  writable_.store(slots, std::memory_order_relaxed);
+  writable_.store(slots, kRelaxed);
   close_bits_beyond(slots);
   close_slot_zero();
 }
@@ -87,7 +88,7 @@ bool HandleTable::open_reserved(size_t bytes) {
 void HandleTable::close() {
   if (reservation_ != nullptr) os::release(reservation_, reserved_);
   const uint16_t salt = salt_;
-  ::new (this) HandleTable(salt);
+  ::new (InPlace{this}) HandleTable(salt);
 }
 
 bool HandleTable::make_writable(size_t slots) {
@@ -96,7 +97,7 @@ bool HandleTable::make_writable(size_t slots) {
   if (!os::commit(levels_[0] + had / 64, (slots - had) / 64 * sizeof(uint64_t)) ||
       !os::commit(slots_ + had, (slots - had) * sizeof(uint64_t)))
     return false;
-  writable_.store(slots, std::memory_order_release);
+  writable_.store(slots, kRelease);
   return true;
 }
 
@@ -151,7 +152,7 @@ size_t HandleTable::find_free() const {
   for (size_t level = kLevels; level-- > 0;) {
     const uint64_t word = levels_[level][index];
     if (word == kAllUsed) return kNone;  // only at the highest level: a clear bit there promises a free slot below
-    index = index * 64 + static_cast<size_t>(std::countr_one(word));
+    index = index * 64 + static_cast<size_t>(trailing_ones(word));
     // Slots that are not writable yet are all free.
     if (level == 1 && index * 64 >= slot_limit()) return index * 64;
   }
@@ -167,7 +168,7 @@ HandleWord HandleTable::add(const void* address) {
     lowest_word_ = found / 64;
     free_bits = levels_[0] + lowest_word_;
   }
-  const size_t slot = lowest_word_ * 64 + static_cast<size_t>(std::countr_one(*free_bits));
+  const size_t slot = lowest_word_ * 64 + static_cast<size_t>(trailing_ones(*free_bits));
   *free_bits |= *free_bits + 1;
   if (*free_bits == kAllUsed) [[unlikely]]
     set_used(slot);
@@ -179,19 +180,19 @@ HandleWord HandleTable::add(const void* address) {
   const HandleWord handle = kResting | generation << 48 | (base_ + slot);
   set_word(slot, handle ^ address_of(address));
   ++live_;
-  end_ = std::max(end_, slot + 1);
+  end_ = max(end_, slot + 1);
   return handle;
 }
 
 // Called when no slot below `limit` is free. Grows the table; one that several threads use only notes the wish.
 bool HandleTable::may_grow(size_t limit) {
-  wanted_.store(limit + kStep, std::memory_order_relaxed);
+  wanted_.store(limit + kStep, kRelaxed);
   return !growth_lock_.is_shared() && grow(limit);
 }
 
 bool HandleTable::grow(size_t limit) {
   const OptionalLockGuard guard(growth_lock_);
-  const size_t wanted = wanted_.load(std::memory_order_relaxed);
+  const size_t wanted = wanted_.load(kRelaxed);
   if (wanted > slot_limit()) make_writable(wanted);
   return slot_limit() > limit;
 }
@@ -200,7 +201,7 @@ size_t HandleTable::remove(size_t slot) {
   const uint64_t block = (word(slot) >> 48 & kMostBlocks) ^ salt_;
   --live_;
   const size_t leaf = slot / kLeafSlots;
-  leaves_[leaf].last = std::max(leaves_[leaf].last, static_cast<uint16_t>(block));
+  leaves_[leaf].last = max(leaves_[leaf].last, static_cast<uint16_t>(block));
   const bool is_last = --leaves_[leaf].used == 0;
   if (block == kMostBlocks) {
     set_word(slot, 0);
@@ -214,7 +215,7 @@ size_t HandleTable::remove(size_t slot) {
 
 void HandleTable::make_free(size_t slot) {
   uint64_t& free_bits = levels_[0][slot / 64];
-  lowest_word_ = std::min(lowest_word_, slot / 64);
+  lowest_word_ = min(lowest_word_, slot / 64);
   if (free_bits == kAllUsed) [[unlikely]]
     return set_free(slot);
   free_bits &= ~(uint64_t{1} << slot % 64);
@@ -232,8 +233,8 @@ size_t HandleTable::end_leaf(size_t leaf) {
     spare_leaf_ = leaf;
     return kNone;
   }
-  const size_t higher = std::max(leaf, spare_leaf_);
-  spare_leaf_ = std::min(leaf, spare_leaf_);
+  const size_t higher = max(leaf, spare_leaf_);
+  spare_leaf_ = min(leaf, spare_leaf_);
   return withdraw(higher) ? higher : kNone;
 }
 
@@ -258,22 +259,22 @@ void HandleTable::put_back(size_t leaf, bool is_gone) {
     set_free(word * 64);
     levels_[0][word] = 0;
   }
-  lowest_word_ = std::min(lowest_word_, first_word(leaf));
+  lowest_word_ = min(lowest_word_, first_word(leaf));
   leaves_[leaf].state = is_gone ? State::kUnbacked : State::kBacked;
   leaves_backed_ -= is_gone ? 1 : 0;
 }
 
 size_t HandleTable::bytes() const {
-  size_t bytes = std::min(leaves_backed_ * kPageSize, end_ * sizeof(uint64_t)) + leaves_for(end_) * sizeof(Leaf);
+  size_t bytes = min(leaves_backed_ * kPageSize, end_ * sizeof(uint64_t)) + leaves_for(end_) * sizeof(Leaf);
   for (size_t level = 0; level < kLevels; ++level) bytes += words_at(level, end_) * sizeof(uint64_t);
   return bytes;
 }
 
 const char* HandleTable::check_leaves() const {
   size_t backed = 0;
-  for (size_t leaf = 0; leaf < leaves_for(std::max<size_t>(end_, 1)); ++leaf) {
+  for (size_t leaf = 0; leaf < leaves_for(max<size_t>(end_, 1)); ++leaf) {
     size_t used = leaf == 0 ? 1 : 0;  // slot 0, which is always in use
-    for (size_t slot = std::max<size_t>(leaf * kLeafSlots, 1); slot < std::min((leaf + 1) * kLeafSlots, end_); ++slot)
+    for (size_t slot = max<size_t>(leaf * kLeafSlots, 1); slot < min((leaf + 1) * kLeafSlots, end_); ++slot)
       used += is_used(slot) ? 1 : 0;
     if (used != leaves_[leaf].used) return "handle table: the count of a leaf's slots in use is wrong";
     if (used != 0 && leaves_[leaf].state != State::kBacked) return "handle table: a leaf in use is not backed";

@@ -29,10 +29,10 @@
 // is out of use meanwhile, and add() on a full table of several threads only notes that, so that grow() grows it. O(1).
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "compact/move_epochs.h"
@@ -132,7 +132,7 @@ class HandleTable {
   // Bytes of the table that are backed.
   size_t bytes() const;
   const Slot* slots() const { return slots_; }
-  size_t slot_limit() const { return writable_.load(std::memory_order_acquire); }  // rises
+  size_t slot_limit() const { return writable_.load(kAcquire); }  // rises
 
   // O(slots that have been in use).
   const char* check() const;
@@ -151,8 +151,8 @@ class HandleTable {
   static size_t words_at(size_t level, size_t slots) {
     return (slots + (size_t{64} << 6 * level) - 1) >> (6 * level + 6);
   }
-  uint64_t word(size_t slot) const { return slots_[slot].load(std::memory_order_relaxed); }
-  void set_word(size_t slot, uint64_t word) { slots_[slot].store(word, std::memory_order_release); }
+  uint64_t word(size_t slot) const { return slots_[slot].load(kRelaxed); }
+  void set_word(size_t slot, uint64_t word) { slots_[slot].store(word, kRelease); }
   char* block_at(size_t slot, uint64_t word) const {
     return word > kMostBlocks ? at<char>((word ^ (base_ + slot)) & (kAddressLimit - 1)) : nullptr;
   }
@@ -183,9 +183,9 @@ class HandleTable {
   Slot* slots_ = nullptr;
   size_t base_ = 0;  // the number of its first slot in the range
   size_t capacity_ = 0;
-  std::atomic<size_t> writable_{0};  // slots
-  std::atomic<size_t> wanted_{0};    // slots that are to be writable
-  OptionalLock growth_lock_;         // guards making more writable
+  Atomic<size_t> writable_{0};  // slots
+  Atomic<size_t> wanted_{0};    // slots that are to be writable
+  OptionalLock growth_lock_;    // guards making more writable
   uint64_t* levels_[kLevels] = {};
   size_t lowest_word_ = 0;  // of level 0: below it no slot is free
   size_t live_ = 0;

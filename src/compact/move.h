@@ -4,10 +4,10 @@
 // A move that was begun is finished, or given up if the block is pinned, looked up or freed meanwhile.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/algorithm.h"
 #include "compact/page.h"
 
 namespace snug {
@@ -27,9 +27,7 @@ struct Move {
   void end() { from.page = to.page = nullptr; }
   size_t left() const { return from.page->block - done; }
   // The bytes of the next part: an object that a function moves is moved whole.
-  size_t next_part(size_t increment) const {
-    return from.page->relocate != nullptr ? left() : std::min(increment, left());
-  }
+  size_t next_part(size_t increment) const { return from.page->relocate != nullptr ? left() : min(increment, left()); }
   // Copies the next part.
   void copy(size_t bytes);
 };

@@ -14,9 +14,9 @@
 // block has one mover at a time. It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/std_atomics.h"
 #include "base/units.h"
 
@@ -37,37 +37,35 @@ class MoveEpochs {
   // ---- readers
 
   // Enters a section. Returns 0, or the epoch of the section that the reader is in already, which is misuse.
-  uint64_t enter(Reader& reader) {
-    return reader.since.exchange(epoch_.load(std::memory_order_acquire), std::memory_order_seq_cst);
-  }
-  void leave(Reader& reader) { reader.since.store(0, std::memory_order_release); }
+  uint64_t enter(Reader& reader) { return reader.since.exchange(epoch_.load(kAcquire), kSeqCst); }
+  void leave(Reader& reader) { reader.since.store(0, kRelease); }
 
   // The slot's word, read in a section: if it is at rest, the block stays in place while the reader is inside.
-  static uint64_t look(const Slot& slot) { return slot.load(std::memory_order_seq_cst); }
+  static uint64_t look(const Slot& slot) { return slot.load(kSeqCst); }
   // Calls off the move that `word`, read from the slot, shows. `resting` is the bit that a move clears. False: the slot
   // has changed since.
   static bool call_off(Slot& slot, uint64_t word, uint64_t resting) {
-    return slot.compare_exchange_strong(word, word | resting, std::memory_order_relaxed);
+    return slot.compare_exchange_strong(word, word | resting, kRelaxed);
   }
 
   // ---- the mover
 
   // Marks the slot. Returns the new epoch: the wait is over when all readers inside have entered in it or later.
   uint64_t begin(Slot& slot, uint64_t resting) {
-    slot.fetch_and(~resting, std::memory_order_seq_cst);
-    return epoch_.fetch_add(1, std::memory_order_release) + 1;
+    slot.fetch_and(~resting, kSeqCst);
+    return epoch_.fetch_add(1, kRelease) + 1;
   }
   // True if no reader of the chain can have an address from before.
   static bool is_alone(const Reader* first, uint64_t epoch) {
     for (const Reader* reader = first; reader != nullptr; reader = reader->next) {
-      const uint64_t since = reader->since.load(std::memory_order_seq_cst);
+      const uint64_t since = reader->since.load(kSeqCst);
       if (since != 0 && since < epoch) return false;
     }
     return true;
   }
   // Ends the move at the new address. False: it was called off.
   static bool arrive(Slot& slot, uint64_t marked, uint64_t arrived) {
-    return slot.compare_exchange_strong(marked, arrived, std::memory_order_release, std::memory_order_relaxed);
+    return slot.compare_exchange_strong(marked, arrived, kRelease, kRelaxed);
   }
 
   // The current epoch, which a reader records when it enters.

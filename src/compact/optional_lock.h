@@ -3,11 +3,11 @@
 // it.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <utility>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/lock.h"
+#include "base/pair.h"
 
 namespace snug {
 
@@ -26,17 +26,17 @@ class SNUG_LOCKABLE BasicOptionalLock {
   }
   // For Clang's analysis, as Lock::assume_held().
   void assume_held() const SNUG_ASSUMES(this) {}
-  uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
+  uint64_t waits() const { return waits_.load(kRelaxed); }
 
  private:
   void lock_shared() SNUG_ACQUIRE(lock_) {
     if (lock_.try_lock()) [[likely]]
       return;
-    waits_.fetch_add(1, std::memory_order_relaxed);
+    waits_.fetch_add(1, kRelaxed);
     lock_.lock();
   }
 
-  std::atomic<uint64_t> waits_{0};
+  Atomic<uint64_t> waits_{0};
   LockType lock_;
   bool is_shared_ = false;
 };
@@ -65,7 +65,7 @@ auto lock_place_of(Find find, LockOf lock_of, const AnyLock& nobodys, Hands& han
     const auto place = find();
     const bool is_settled = &lock_of(place) == &lock && find() == place;
     if (may_be_nobodys) hands.unlock();
-    if (is_settled) return std::pair(&lock, place);
+    if (is_settled) return Pair(&lock, place);
     lock.unlock();
   }
 }

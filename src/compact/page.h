@@ -8,9 +8,8 @@
 // owners.
 #pragma once
 
-#include <bit>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/bits.h"
 #include "base/list.h"
@@ -115,8 +114,8 @@ struct alignas(64) CompactPage {
   }
   // Takes the first free block; there must be one.
   size_t take() {
-    const auto word = static_cast<size_t>(std::countr_zero(uint32_t{free_words}));
-    const auto bit = static_cast<size_t>(std::countr_zero(bits()[word]));
+    const auto word = static_cast<size_t>(trailing_zeros(uint32_t{free_words}));
+    const auto bit = static_cast<size_t>(trailing_zeros(bits()[word]));
     bits()[word] &= bits()[word] - 1;
     used_words |= static_cast<uint16_t>(1u << word);
     if (bits()[word] == 0) free_words &= static_cast<uint16_t>(~(1u << word));
@@ -134,8 +133,8 @@ struct alignas(64) CompactPage {
   }
   // The last used block; there must be one.
   size_t last_used() const {
-    const size_t word = 31 - static_cast<size_t>(std::countl_zero(uint32_t{used_words}));
-    return word * 64 + 63 - static_cast<size_t>(std::countl_zero(~bits()[word] & all_of(word)));
+    const size_t word = 31 - static_cast<size_t>(leading_zeros(uint32_t{used_words}));
+    return word * 64 + 63 - static_cast<size_t>(leading_zeros(~bits()[word] & all_of(word)));
   }
   // The used block behind which `number` (modulo `used`) used ones lie.
   size_t last_used(size_t number) const {

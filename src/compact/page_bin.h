@@ -8,11 +8,11 @@
 // O(1).
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/algorithm.h"
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "base/list.h"
 #include "compact/move.h"
@@ -91,7 +91,7 @@ class alignas(kCacheLine) PageBin {
       CompactPage* const page = other_than(target, emptiest());
       return {page, page->last_used()};
     }
-    const size_t pages = std::min(open_ - 1, kMostTried);
+    const size_t pages = min(open_ - 1, kMostTried);
     CompactPage* const page = other_than(target, emptiest(called_off % pages));
     return {page, page->last_used(called_off / pages)};
   }
@@ -125,16 +125,16 @@ class alignas(kCacheLine) PageBin {
   // How many pages are tried after called-off moves, so that finding one is O(1).
   static constexpr size_t kMostTried = 8;
 
-  static int top(uint32_t levels) { return 31 - std::countl_zero(levels | 1); }  // of one or more
+  static int top(uint32_t levels) { return 31 - leading_zeros(levels | 1); }  // of one or more
   CompactPage* fullest() const SNUG_REQUIRES(lock) { return lists_[top(occupied_)].front(); }
-  CompactPage* emptiest() const SNUG_REQUIRES(lock) { return lists_[std::countr_zero(occupied_)].back(); }
+  CompactPage* emptiest() const SNUG_REQUIRES(lock) { return lists_[trailing_zeros(occupied_)].back(); }
   CompactPage* other_than(const CompactPage* target, CompactPage* page) const SNUG_REQUIRES(lock) {
     return page != target ? page : fullest();
   }
   // The page than which `number` pages are emptier.
   CompactPage* emptiest(size_t number) const SNUG_REQUIRES(lock) {
     for (uint32_t levels = occupied_; levels != 0; levels &= levels - 1)
-      for (CompactPage* page = lists_[std::countr_zero(levels)].back(); page != nullptr; page = Pages::prev(page))
+      for (CompactPage* page = lists_[trailing_zeros(levels)].back(); page != nullptr; page = Pages::prev(page))
         if (number-- == 0) return page;
     return emptiest();
   }
@@ -181,7 +181,7 @@ class alignas(kCacheLine) PageBin {
         return (level * blocks + CompactPage::kLevels - 1) / CompactPage::kLevels;
       };
       from = least(page.list == 0 ? 0u : page.list - 1u);
-      end = std::min(least(page.list + 2u), blocks);
+      end = min(least(page.list + 2u), blocks);
     }
     return {static_cast<uint16_t>(from), static_cast<uint16_t>(end - from)};
   }

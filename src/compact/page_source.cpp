@@ -1,10 +1,11 @@
 #include "compact/page_source.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-#include <new>
+#include <string.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/in_place.h"
 #include "base/poison.h"
 
 namespace snug {
@@ -20,12 +21,12 @@ PageSource::PageSource(char* start, size_t bytes) {
   const size_t most_pages = bytes / kPageSize;
   free_records_ = reinterpret_cast<FreeRecord**>(start);
   taken_ = reinterpret_cast<uint64_t*>(free_records_ + kRecordLengths);
-  entries_ = reinterpret_cast<std::atomic<PageEntry>*>(taken_ + (most_pages + 63) / 64);
+  entries_ = reinterpret_cast<Atomic<PageEntry>*>(taken_ + (most_pages + 63) / 64);
   first_page_ = at<char>(round_up(address_of(entries_ + most_pages), kPageSize));
   page_limit_ = address_of(first_page_) - address_of(start) < bytes
                     ? (bytes - (address_of(first_page_) - address_of(start))) / kPageSize
                     : 0;
-  if (page_limit_ != 0) std::memset(start, 0, address_of(entries_ + most_pages) - address_of(start));
+  if (page_limit_ != 0) memset(start, 0, address_of(entries_ + most_pages) - address_of(start));
 }
 
 PageRow PageSource::take(size_t bytes, size_t alignment) {
@@ -36,12 +37,12 @@ PageRow PageSource::take(size_t bytes, size_t alignment) {
 PageRow PageSource::take_in_store(size_t bytes, size_t alignment) {
   if (bytes <= kChunkSize && alignment <= kChunkSize) {
     const PageCount pages{static_cast<uint32_t>((bytes + kPageSize - 1) / kPageSize)};
-    const PageCount unit{static_cast<uint32_t>(std::max(alignment, kPageSize) / kPageSize)};
+    const PageCount unit{static_cast<uint32_t>(max(alignment, kPageSize) / kPageSize)};
     Span* const span = spans_->allocate(pages, unit);
     if (span == nullptr) return {};
     return {spans_->page_map().start_of(span->first), pages.bytes(), span, false};
   }
-  const size_t lead = std::max(alignment, kLead);
+  const size_t lead = max(alignment, kLead);
   if (bytes > SIZE_MAX / 2 || lead > SIZE_MAX / 4) return {};
   void* const mapping = mappings_->allocate({.size = bytes + lead, .alignment = lead});
   if (mapping == nullptr) return {};
@@ -49,11 +50,11 @@ PageRow PageSource::take_in_store(size_t bytes, size_t alignment) {
 }
 
 PageRow PageSource::take_in_region(size_t pages, size_t alignment) {
-  const size_t unit = std::max(alignment, kPageSize);
+  const size_t unit = max(alignment, kPageSize);
   while (lowest_ != page_limit_ && is_taken(lowest_)) {
     // A word at a time.
     const uint64_t rest = taken_[lowest_ / 64] >> lowest_ % 64;
-    lowest_ = std::min(page_limit_, lowest_ + static_cast<size_t>(std::countr_one(rest)));
+    lowest_ = min(page_limit_, lowest_ + static_cast<size_t>(trailing_ones(rest)));
   }
   for (size_t first = lowest_; first + pages <= page_limit_;) {
     char* const start = first_page_ + first * kPageSize;
@@ -77,7 +78,7 @@ void PageSource::give(const PageRow& row) {
   if (spans_ == nullptr) {
     const size_t first = page_at(row.start);
     mark(first, row.bytes / kPageSize, false);
-    lowest_ = std::min(lowest_, first);
+    lowest_ = min(lowest_, first);
   } else if (row.is_mapping) {
     mappings_->free(row.backing);
     mappings_->purge_as_due();
@@ -130,7 +131,8 @@ void PageSource::give_record(void* record, size_t bytes) {
 }
 
 void PageSource::add_free_record(void* record, size_t length) {
-  free_records_[length] = ::new (record) FreeRecord{free_records_[length], FreeRecord::mark_of(record, length)};
+  free_records_[length] =
+      ::new (InPlace{record}) FreeRecord{free_records_[length], FreeRecord::mark_of(record, length)};
 }
 
 // In the store the window tells only pages of slabs, and addresses outside, from others.
@@ -197,8 +199,8 @@ void PageSource::set_page(const CompactPage& page, CompactPage* owner) {
   const size_t pages = row.bytes / kPageSize;
   if (spans_ == nullptr) {
     // A large block is looked up by its start only, so that tagging it costs no more than another.
-    std::atomic<PageEntry>* const first = entries_ + page_at(row.start);
-    for (size_t i = 0; i != (page.is_large() ? 1 : pages); ++i) first[i].store(entry, std::memory_order_relaxed);
+    Atomic<PageEntry>* const first = entries_ + page_at(row.start);
+    for (size_t i = 0; i != (page.is_large() ? 1 : pages); ++i) first[i].store(entry, kRelaxed);
     return;
   }
   if (row.is_mapping) {

@@ -7,10 +7,10 @@
 // thread at a time.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/units.h"
 #include "compact/page.h"
 #include "span/mapping_store.h"
@@ -109,7 +109,7 @@ class PageSource {
   PageRow take_in_store(size_t bytes, size_t alignment);
   PageRow take_in_region(size_t pages, size_t alignment);
   void add_free_record(void* record, size_t length);
-  PageEntry tag_in_region(size_t page) const { return entries_[page].load(std::memory_order_relaxed); }
+  PageEntry tag_in_region(size_t page) const { return entries_[page].load(kRelaxed); }
   bool is_taken(size_t page) const { return tests_bit(taken_, page); }
   void mark(size_t first, size_t count, bool taken) const;
   size_t page_at(const void* address) const { return (address_of(address) - address_of(first_page_)) >> kPageShift; }
@@ -120,7 +120,7 @@ class PageSource {
 
   // Used only with a region.
   uint64_t* taken_ = nullptr;
-  std::atomic<PageEntry>* entries_ = nullptr;
+  Atomic<PageEntry>* entries_ = nullptr;
   char* first_page_ = nullptr;
   size_t page_limit_ = 0;
   size_t lowest_ = 0;  // no page below is free

@@ -11,9 +11,10 @@
 // Thread-safe; if two threads call note() at once, one call may be lost. O(1).
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
+#include <stdint.h>
+
+#include "base/algorithm.h"
+#include "base/atomic.h"
 
 namespace snug {
 
@@ -24,9 +25,8 @@ class SliceMargin {
 
   // Called after a slice that ended for want of time: it took `took` nanoseconds of `asked`.
   void note(uint64_t asked, uint64_t took) {
-    const uint32_t part = part_.load(std::memory_order_relaxed);
-    part_.store(took > asked ? std::min(part + kLate, kMost) : part - std::min(part, kInTime),
-                std::memory_order_relaxed);
+    const uint32_t part = part_.load(kRelaxed);
+    part_.store(took > asked ? min(part + kLate, kMost) : part - min(part, kInTime), kRelaxed);
   }
 
  private:
@@ -36,11 +36,11 @@ class SliceMargin {
   static constexpr uint32_t kMost = kOne / 4 * 3;
 
   uint64_t unused(uint64_t asked) const {
-    const uint32_t part = part_.load(std::memory_order_relaxed);
+    const uint32_t part = part_.load(kRelaxed);
     return asked / kOne * part + asked % kOne * part / kOne;
   }
 
-  std::atomic<uint32_t> part_{kMost};
+  Atomic<uint32_t> part_{kMost};
 };
 
 }  // namespace snug

@@ -8,9 +8,9 @@
 // Not thread-safe: the caller holds the lock of the BlockPages that has it. O(1).
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
+#include <stddef.h>
 
+#include "base/algorithm.h"
 #include "base/units.h"
 #include "compact/block_map.h"
 #include "span/kept_budget.h"
@@ -22,12 +22,12 @@ class SpareBudget {
   // Bytes.
   static constexpr size_t kLeast = 8 * kPageSize;
 
-  size_t allowed(size_t most) const { return std::max(std::min(allowed_, most), kLeast); }
+  size_t allowed(size_t most) const { return max(min(allowed_, most), kLeast); }
 
   // A row went to the OS as excess. Of its length only the last `most` bytes that went can count as refaults.
   void gave(size_t bytes, size_t most) {
     given_[length(bytes)].gave(bytes, most);
-    allowed_ -= std::min(allowed_, bytes / kPartForEach);
+    allowed_ -= min(allowed_, bytes / kPartForEach);
   }
   // A row of that length came from the OS.
   void took(size_t bytes, size_t most) { allowed_ = given_[length(bytes)].raised(allowed_, bytes, most); }

@@ -6,7 +6,7 @@
 // O(1). Not thread-safe: the caller holds the lock of the BlockPages that has it.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "base/list.h"
 #include "compact/block_map.h"

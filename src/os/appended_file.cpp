@@ -1,13 +1,12 @@
 #include "os/appended_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <climits>
-#include <cstring>
 
 #include "base/system_call.h"
 
@@ -16,10 +15,10 @@ namespace {
 
 // The folder that the file `path` is in. False if the path is too long to be one.
 bool copy_folder(const char* path, char (&folder)[PATH_MAX]) {
-  const char* slash = std::strrchr(path, '/');
+  const char* slash = strrchr(path, '/');
   const size_t length = slash == path || slash == nullptr ? 1 : static_cast<size_t>(slash - path);
   if (length >= sizeof folder) return false;
-  std::memcpy(folder, slash == nullptr ? "." : path, length);
+  memcpy(folder, slash == nullptr ? "." : path, length);
   folder[length] = 0;
   return true;
 }

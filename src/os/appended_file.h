@@ -1,7 +1,7 @@
 // A file that lines are appended to, without stdio. Leaves errno alone.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 namespace snug::os {
 

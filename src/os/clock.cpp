@@ -3,8 +3,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include <atomic>
-
+#include "base/atomic.h"
 #include "base/system_call.h"
 #include "os/vdso.h"
 
@@ -18,11 +17,11 @@ long ask_kernel(clockid_t clock, timespec* now) {
   return call_kernel(SYS_clock_gettime, as_word(clock), as_word(now), 0, 0, 0, 0);
 }
 
-constinit std::atomic<ReadClock> reader{ask_kernel};
+constinit Atomic<ReadClock> reader{ask_kernel};
 
 timespec read_clock(clockid_t clock) {
   timespec now{};
-  reader.load(std::memory_order_relaxed)(clock, &now);
+  reader.load(kRelaxed)(clock, &now);
   return now;
 }
 
@@ -31,7 +30,7 @@ timespec read_clock(clockid_t clock) {
 void find_clock(uintptr_t object) {
   void* found = find_in_vdso(object, "__vdso_clock_gettime");
   if (found == nullptr) found = find_in_vdso(object, "__kernel_clock_gettime");  // its name on aarch64
-  if (found != nullptr) reader.store(reinterpret_cast<ReadClock>(found), std::memory_order_relaxed);
+  if (found != nullptr) reader.store(reinterpret_cast<ReadClock>(found), kRelaxed);
 }
 
 uint32_t milliseconds() {

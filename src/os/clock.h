@@ -2,7 +2,7 @@
 // program may have replaced. A replacement may allocate, and its clock may go back.
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
 namespace snug::os {
 

@@ -1,10 +1,9 @@
 #include "os/input_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "base/system_call.h"
 

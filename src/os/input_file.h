@@ -1,8 +1,8 @@
 // A file that is read without stdio and without memory of its own. Leaves errno alone.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace snug::os {
 

@@ -1,8 +1,7 @@
 #include "os/loaded_module.h"
 
 #include <elf.h>
-
-#include <cstring>
+#include <string.h>
 
 #include "base/bits.h"
 #include "os/input_file.h"
@@ -53,7 +52,7 @@ Mapping parse(const char* line) {
 // The module's load bias: what is to be added to its symbols' addresses; `base` is where its file begins in memory.
 uintptr_t bias_of(uintptr_t base) {
   const auto& header = *at<const Elf64_Ehdr>(base);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return base;
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return base;
   if (header.e_type == ET_EXEC) return 0;
   if (header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr) > 4096) return base;
   const auto* const segments = at<const Elf64_Phdr>(base + header.e_phoff);
@@ -70,7 +69,7 @@ class Search {
   bool look_at(const char* line) {
     const Mapping mapping = parse(line);
     // A module's mappings follow each other; the first begins with the header of its file.
-    if (std::strncmp(mapping.path, path_, sizeof path_ - 1) != 0 || (mapping.offset == 0 && mapping.start != end_))
+    if (strncmp(mapping.path, path_, sizeof path_ - 1) != 0 || (mapping.offset == 0 && mapping.start != end_))
       begin_module(mapping);
     end_ = mapping.end;
     if (address_ < mapping.start || address_ >= mapping.end) return false;
@@ -82,15 +81,15 @@ class Search {
 
  private:
   void begin_module(const Mapping& mapping) {
-    std::memcpy(path_, mapping.path, ::strnlen(mapping.path, sizeof path_ - 1));
+    memcpy(path_, mapping.path, ::strnlen(mapping.path, sizeof path_ - 1));
     path_[::strnlen(mapping.path, sizeof path_ - 1)] = 0;
     base_ = mapping.is_readable && mapping.offset == 0 && mapping.path[0] == '/' ? mapping.start : 0;
   }
   void name(const Mapping& mapping) {
-    const size_t length = std::strlen(mapping.path);
+    const size_t length = strlen(mapping.path);
     constexpr size_t kMost = sizeof module_->path - 1;
-    std::memcpy(module_->path, length > kMost ? mapping.path + length - kMost : mapping.path,
-                (length > kMost ? kMost : length) + 1);
+    memcpy(module_->path, length > kMost ? mapping.path + length - kMost : mapping.path,
+           (length > kMost ? kMost : length) + 1);
     module_->address = base_ != 0             ? address_ - bias_of(base_)
                        : mapping.path[0] != 0 ? address_ - mapping.start + mapping.offset
                                               : address_;

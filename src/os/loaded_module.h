@@ -2,8 +2,8 @@
 // the lock of that list when it ends. Allocates nothing.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace snug::os {
 

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <malloc.h>
-
-#include <cstddef>
+#include <stddef.h>
 
 #include "os/libc_features.h"
 

@@ -1,16 +1,16 @@
 #include "os/memory.h"
 
+#include <errno.h>
+#include <stdint.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 
-#include <atomic>
-#include <cerrno>
-#include <cstdint>
-
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/optional.h"
 #include "base/system_call.h"
 
 // Linux 5.14 has it; musl's headers do not.
@@ -21,7 +21,7 @@
 namespace snug::os {
 namespace {
 
-std::atomic<size_t> known_page_size{0};
+Atomic<size_t> known_page_size{0};
 
 // Addresses are never negative as a long; errors are.
 void* address_or_null(long answer) { return answer < 0 ? nullptr : at<void>(static_cast<uintptr_t>(answer)); }
@@ -38,31 +38,31 @@ bool advise(void* start, size_t bytes, int advice) { return system_call(SYS_madv
 // What purged memory holds afterwards. Some emulators (qemu-user before 7.1) and filters report success and do nothing,
 // and calloc would then hand out old contents.
 enum class Purged : uint8_t { kUntried, kZeros, kWhatWasThere };
-std::atomic<Purged> purged{Purged::kUntried};
+Atomic<Purged> purged{Purged::kUntried};
 
 // Purges, and learns what purged memory holds: it writes a word that is not 0 first. That word may be a free slot of a
 // table of handles, which other threads may read meanwhile (compact/handle_table.h).
 SNUG_COLD bool try_purge(void* start, size_t bytes) {
   constexpr uint64_t kMark = 1;
-  const std::atomic_ref<uint64_t> word(*static_cast<uint64_t*>(start));
-  const uint64_t had = word.exchange(kMark, std::memory_order_relaxed);
+  const AtomicRef<uint64_t> word(*static_cast<uint64_t*>(start));
+  const uint64_t had = word.exchange(kMark, kRelaxed);
   const bool is_taken = advise(start, bytes, MADV_DONTNEED);
-  const bool is_zero = word.load(std::memory_order_relaxed) == 0;
-  if (!is_zero) word.store(had, std::memory_order_relaxed);
-  if (is_taken) purged.store(is_zero ? Purged::kZeros : Purged::kWhatWasThere, std::memory_order_relaxed);
+  const bool is_zero = word.load(kRelaxed) == 0;
+  if (!is_zero) word.store(had, kRelaxed);
+  if (is_taken) purged.store(is_zero ? Purged::kZeros : Purged::kWhatWasThere, kRelaxed);
   return is_taken && is_zero;
 }
 
 }  // namespace
 
-void set_page_size(size_t bytes) { known_page_size.store(bytes, std::memory_order_relaxed); }
+void set_page_size(size_t bytes) { known_page_size.store(bytes, kRelaxed); }
 
 size_t page_size() {
-  const size_t known = known_page_size.load(std::memory_order_relaxed);
+  const size_t known = known_page_size.load(kRelaxed);
   if (known != 0) [[likely]]
     return known;
   set_page_size(::getauxval(AT_PAGESZ));
-  return known_page_size.load(std::memory_order_relaxed);
+  return known_page_size.load(kRelaxed);
 }
 
 void* reserve(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_NONE); }
@@ -87,7 +87,7 @@ void* map(size_t bytes, size_t alignment) {
 }
 
 bool purge(void* start, size_t bytes) {
-  const Purged known = purged.load(std::memory_order_relaxed);
+  const Purged known = purged.load(kRelaxed);
   if (known == Purged::kZeros) [[likely]]
     return advise(start, bytes, MADV_DONTNEED);
   return known == Purged::kUntried && bytes != 0 && try_purge(start, bytes);

@@ -7,7 +7,7 @@
 //   move      to a reserved place                    lengthen where it is
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 namespace snug::os {
 

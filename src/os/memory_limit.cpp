@@ -1,9 +1,10 @@
 #include "os/memory_limit.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
+#include <stdint.h>
+#include <string.h>
 
+#include "base/algorithm.h"
+#include "base/fixed_array.h"
 #include "base/text.h"
 #include "os/input_file.h"
 
@@ -36,7 +37,7 @@ size_t least_upwards(const char* mount, const char* folder, const char* path, si
     while (length != 0 && path[length - 1] == '/') --length;
     Text<kMostPath> file;
     file.add(mount).add(folder).add(path, length).put('/').add(name);
-    least = std::min(least, number_in(file.data()));
+    least = min(least, number_in(file.data()));
     if (length == 0) break;
     while (length != 0 && path[length - 1] != '/') --length;
   }
@@ -45,10 +46,10 @@ size_t least_upwards(const char* mount, const char* folder, const char* path, si
 
 // True if the list, of words separated by commas, has the word.
 bool lists(const char* list, const char* end, const char* word) {
-  const size_t length = std::strlen(word);
+  const size_t length = strlen(word);
   while (list < end) {
-    const char* const comma = std::find(list, end, ',');
-    if (static_cast<size_t>(comma - list) == length && std::memcmp(list, word, length) == 0) return true;
+    const char* const comma = find_value(list, end, ',');
+    if (static_cast<size_t>(comma - list) == length && memcmp(list, word, length) == 0) return true;
     list = comma + (comma != end);
   }
   return false;
@@ -56,8 +57,8 @@ bool lists(const char* list, const char* end, const char* word) {
 
 // The limit of the group on a line: number, controllers, path, separated by colons. Version 2 has no controllers there.
 size_t limit_of(const char* line, const char* end, const char* mount) {
-  const char* const controllers = std::find(line, end, ':');
-  const char* const path = controllers == end ? end : std::find(controllers + 1, end, ':');
+  const char* const controllers = find_value(line, end, ':');
+  const char* const path = controllers == end ? end : find_value(controllers + 1, end, ':');
   if (path == end) return SIZE_MAX;
   const auto length = static_cast<size_t>(end - path) - 1;
   if (path == controllers + 1) return least_upwards(mount, "", path + 1, length, "memory.max");
@@ -78,16 +79,16 @@ size_t group_limit(const char* groups, const char* mount) {
     held += got;
     const char* line = text;
     const char* const held_end = text + held;
-    for (const char* end; (end = std::find(line, held_end, '\n')) != held_end; line = end + 1)
-      least = std::min(least, limit_of(line, end, mount));
+    for (const char* end; (end = find_value(line, held_end, '\n')) != held_end; line = end + 1)
+      least = min(least, limit_of(line, end, mount));
     held -= static_cast<size_t>(line - text);
-    std::memmove(text, line, held);
+    memmove(text, line, held);
     if (held == sizeof text) held = 0;  // no file can have so long a path
   }
-  if (!is_empty) return std::min(least, limit_of(text, text + held, mount));
+  if (!is_empty) return min(least, limit_of(text, text + held, mount));
   // The file is empty or missing: assumes the root group, as in a namespace of the process's own.
-  for (const char* const line : {"0::/", "0:memory:/"})
-    least = std::min(least, limit_of(line, line + std::strlen(line), mount));
+  for (const char* const line : FixedArray{"0::/", "0:memory:/"})
+    least = min(least, limit_of(line, line + strlen(line), mount));
   return least;
 }
 

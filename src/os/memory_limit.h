@@ -2,7 +2,7 @@
 // killed.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 namespace snug::os {
 

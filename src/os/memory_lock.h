@@ -2,7 +2,7 @@
 // it was, as os/memory.h does.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 namespace snug::os {
 

@@ -2,14 +2,13 @@
 
 #include <elf.h>
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include <atomic>
-#include <cstring>
-
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/system_call.h"
 #include "os/clock.h"
@@ -18,15 +17,15 @@
 namespace snug::os {
 namespace {
 
-std::atomic<bool> is_start_known{false};
-std::atomic<bool> privileged{true};  // until it is known
-std::atomic<uintptr_t> random_bytes{0};
+Atomic<bool> is_start_known{false};
+Atomic<bool> privileged{true};  // until it is known
+Atomic<uintptr_t> random_bytes{0};
 
 // Takes one entry of the auxiliary vector that the kernel gives a program at its start (getauxval(3)).
 void take_fact(unsigned long type, unsigned long value) {
-  if (type == AT_SECURE) privileged.store(value != 0, std::memory_order_relaxed);
+  if (type == AT_SECURE) privileged.store(value != 0, kRelaxed);
   if (type == AT_PAGESZ) set_page_size(value);
-  if (type == AT_RANDOM) random_bytes.store(value, std::memory_order_relaxed);
+  if (type == AT_RANDOM) random_bytes.store(value, kRelaxed);
   if (type == AT_SYSINFO_EHDR) find_clock(value);
 }
 
@@ -34,11 +33,11 @@ void take_fact(unsigned long type, unsigned long value) {
 // the same bytes: an address derived from the seed must not reveal them.
 uint64_t seed_of_start() {
   learn_start();
-  const auto* const bytes = at<const void>(random_bytes.load(std::memory_order_relaxed));
+  const auto* const bytes = at<const void>(random_bytes.load(kRelaxed));
   if (bytes == nullptr) return milliseconds();
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   uint64_t words[2];
-  std::memcpy(words, bytes, sizeof words);
+  memcpy(words, bytes, sizeof words);
   uint64_t seed = (words[0] ^ words[1] * kOdd) * kOdd;
   seed = (seed ^ seed >> 32) * kOdd;
   return seed ^ seed >> 29;
@@ -55,7 +54,7 @@ size_t address_space_limit() {
 
 // The flag is set first: an interposer's getauxval() may allocate and call this again, and must not recurse.
 void learn_start() {
-  if (is_start_known.exchange(true, std::memory_order_acq_rel)) return;
+  if (is_start_known.exchange(true, kAcqRel)) return;
   take_fact(AT_SECURE, ::getauxval(AT_SECURE));
   take_fact(AT_PAGESZ, ::getauxval(AT_PAGESZ));
   take_fact(AT_RANDOM, ::getauxval(AT_RANDOM));
@@ -63,19 +62,19 @@ void learn_start() {
 }
 
 void learn_start_from(char** environment) {
-  if (environment == nullptr || is_start_known.load(std::memory_order_acquire)) return learn_start();
+  if (environment == nullptr || is_start_known.load(kAcquire)) return learn_start();
   while (*environment != nullptr) ++environment;
   const auto* const facts = reinterpret_cast<const ElfW(auxv_t)*>(environment + 1);
   const auto* fact = facts;
   bool has_page_size = false;
   for (; fact->a_type != AT_NULL; ++fact) has_page_size = has_page_size || fact->a_type == AT_PAGESZ;
-  if (!has_page_size || is_start_known.exchange(true, std::memory_order_acq_rel)) return learn_start();
+  if (!has_page_size || is_start_known.exchange(true, kAcqRel)) return learn_start();
   for (fact = facts; fact->a_type != AT_NULL; ++fact) take_fact(fact->a_type, fact->a_un.a_val);
 }
 
 bool is_privileged() {
   learn_start();
-  return privileged.load(std::memory_order_relaxed);
+  return privileged.load(kRelaxed);
 }
 
 uint32_t process_id() { return static_cast<uint32_t>(system_call(SYS_getpid)); }

@@ -11,8 +11,8 @@
 extern "C" SNUG_WEAK char __libc_single_threaded;
 #endif
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace snug::os {
 

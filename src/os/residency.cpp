@@ -1,12 +1,12 @@
 #include "os/residency.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstdint>
-#include <iterator>
+#include <errno.h>
+#include <stdint.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/bits.h"
+#include "base/optional.h"
 #include "os/memory.h"
 
 namespace snug::os {
@@ -32,9 +32,9 @@ bool PageMap::read(uintptr_t start, size_t count, bool has_forked, uint64_t (&in
                    uint64_t* swapped) {
   uint64_t words[kPagesAtOnce];
   const uint64_t counts = has_forked ? kInMemory : kInMemory | kOwn;
-  std::fill(std::begin(in_memory), std::end(in_memory), 0);
+  fill_all(in_memory, 0);
   for (size_t done = 0; done != count;) {
-    const size_t got = read_words(start + done * page_size(), words, std::min(count - done, kPagesAtOnce));
+    const size_t got = read_words(start + done * page_size(), words, min(count - done, kPagesAtOnce));
     if (got == 0) return false;
     for (size_t i = 0; i < got; ++i) {
       const size_t page = done + i;
@@ -46,23 +46,23 @@ bool PageMap::read(uintptr_t start, size_t count, bool has_forked, uint64_t (&in
   return true;
 }
 
-std::optional<size_t> held_pages(const void* start, size_t bytes) {
+Optional<size_t> held_pages(const void* start, size_t bytes) {
   // Where a policy forbids the file, each attempt may be a line in the administrator's log: the first refusal is the
   // last.
-  static std::atomic<bool> was_refused{false};
-  if (was_refused.load(std::memory_order_relaxed)) return std::nullopt;
+  static Atomic<bool> was_refused{false};
+  if (was_refused.load(kRelaxed)) return kNothing;
   PageMap map;
   size_t held = 0;
   for (size_t left = bytes / page_size(); left != 0;) {
     uint64_t words[kPagesAtOnce];
     const uintptr_t next = address_of(start) + bytes / page_size() * page_size() - left * page_size();
-    const size_t got = map.read_words(next, words, std::min(left, kPagesAtOnce));
+    const size_t got = map.read_words(next, words, min(left, kPagesAtOnce));
     if (got == 0) {
-      if (!may_pass(map.error())) was_refused.store(true, std::memory_order_relaxed);
-      return std::nullopt;
+      if (!may_pass(map.error())) was_refused.store(true, kRelaxed);
+      return kNothing;
     }
     held += static_cast<size_t>(
-        std::count_if(words, words + got, [](uint64_t word) { return (word & (kInMemory | kInSwap)) != 0; }));
+        count_if(words, words + got, [](uint64_t word) { return (word & (kInMemory | kInSwap)) != 0; }));
     left -= got;
   }
   return held;

@@ -1,10 +1,10 @@
 // Which pages of the program the OS holds in memory or swap at the moment.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/optional.h"
 #include "os/input_file.h"
 
 namespace snug::os {
@@ -36,6 +36,6 @@ class PageMap {
 // How many OS pages of the range are in memory or in swap: those that were touched and not given back since. No value
 // if the OS does not say; it is not asked again then. Opens a file for the time of the call: five times as dear as a
 // system call, as a rule. Thread-safe, allocates nothing, leaves errno alone.
-std::optional<size_t> held_pages(const void* start, size_t bytes);
+Optional<size_t> held_pages(const void* start, size_t bytes);
 
 }  // namespace snug::os

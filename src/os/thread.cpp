@@ -4,14 +4,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cstddef>
-#include <cstring>
-
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/errno_keeper.h"
@@ -26,8 +25,8 @@ namespace {
 // last of the process.
 constexpr size_t kStackBytes = size_t{256} << 10;
 
-constinit std::atomic<unsigned*> threads_of_libc{nullptr};
-constinit std::atomic<CreateThread> creator{nullptr};
+constinit Atomic<unsigned*> threads_of_libc{nullptr};
+constinit Atomic<CreateThread> creator{nullptr};
 
 // A set of processors, as sched_getaffinity() fills it.
 struct Processors {
@@ -62,7 +61,7 @@ bool start_thread(pthread_t* thread, void (*body)()) {
   sigset_t before;
   ::sigfillset(&every_signal);
   ::pthread_sigmask(SIG_SETMASK, &every_signal, &before);
-  const CreateThread known = creator.load(std::memory_order_relaxed);
+  const CreateThread known = creator.load(kRelaxed);
   const CreateThread create = known != nullptr ? known : ::pthread_create;
   const bool started = create(thread, &attributes, run, reinterpret_cast<void*>(body)) == 0;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -70,7 +69,7 @@ bool start_thread(pthread_t* thread, void (*body)()) {
   return started;
 }
 
-void start_threads_by(CreateThread create) { creator.store(create, std::memory_order_relaxed); }
+void start_threads_by(CreateThread create) { creator.store(create, kRelaxed); }
 
 bool is_unfiltered() {
   char text[4096];
@@ -79,7 +78,7 @@ bool is_unfiltered() {
   while (const size_t got = file.read(text + length, sizeof text - 1 - length)) length += got;
   text[length] = 0;
   constexpr char kLine[] = "\nSeccomp:\t0\n";
-  return std::strstr(text, kLine) != nullptr;
+  return strstr(text, kLine) != nullptr;
 }
 
 void leave_real_time() {
@@ -102,12 +101,12 @@ void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); 
 // Not under ThreadSanitizer, which has a thread of its own in each process that libc counts.
 void find_thread_count() {
   if (kUnderThreadSanitizer) return;
-  threads_of_libc.store(static_cast<unsigned*>(::dlsym(RTLD_DEFAULT, "__nptl_nthreads")), std::memory_order_relaxed);
+  threads_of_libc.store(static_cast<unsigned*>(::dlsym(RTLD_DEFAULT, "__nptl_nthreads")), kRelaxed);
 }
 
 size_t thread_count() {
-  unsigned* const count = threads_of_libc.load(std::memory_order_relaxed);
-  return count == nullptr ? 0 : std::atomic_ref<unsigned>(*count).load(std::memory_order_relaxed);
+  unsigned* const count = threads_of_libc.load(kRelaxed);
+  return count == nullptr ? 0 : AtomicRef<unsigned>(*count).load(kRelaxed);
 }
 
 uint32_t thread_number() { return static_cast<uint32_t>(system_call(SYS_gettid)); }

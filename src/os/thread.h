@@ -2,9 +2,8 @@
 #pragma once
 
 #include <pthread.h>
-
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace snug::os {
 

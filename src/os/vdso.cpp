@@ -2,12 +2,11 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
+#include "base/algorithm.h"
 #include "base/bits.h"
 
 namespace snug::os {
@@ -61,7 +60,7 @@ size_t count_symbols(const Object& object) {
   const uint32_t* const buckets = object.gnu_hash + 4 + filter_words;
   const uint32_t* const chains = buckets + count;
   uint32_t last = 0;
-  for (uint32_t i = 0; i != count; ++i) last = std::max(last, buckets[i]);
+  for (uint32_t i = 0; i != count; ++i) last = max(last, buckets[i]);
   if (last < first) return first;
   while ((chains[last - first] & 1) == 0) ++last;  // the lowest bit ends a chain
   return last + size_t{1};
@@ -75,7 +74,7 @@ void* find_in_vdso(uintptr_t start, const char* name) {
   if (object.symbols == nullptr || object.names == nullptr) return nullptr;
   for (size_t left = count_symbols(object), i = 0; i != left; ++i) {
     const Symbol& symbol = object.symbols[i];
-    if (symbol.st_shndx != SHN_UNDEF && std::strcmp(object.names + symbol.st_name, name) == 0)
+    if (symbol.st_shndx != SHN_UNDEF && strcmp(object.names + symbol.st_name, name) == 0)
       return at<void>(object.bias + symbol.st_value);
   }
   return nullptr;

@@ -1,7 +1,7 @@
 // The vDSO: the kernel's shared object, which is mapped into every process and reads the clock without a system call.
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
 namespace snug::os {
 

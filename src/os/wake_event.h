@@ -17,12 +17,11 @@
 // It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
+#include <limits.h>
+#include <stdint.h>
 #include <time.h>
 
-#include <atomic>
-#include <climits>
-#include <cstdint>
-
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/std_atomics.h"
 
@@ -39,12 +38,12 @@ class BasicWakeEvent {
   }
   // There may be work: wakes a waiter that sleeps, but calls for none.
   void remind() {
-    if (state_.load(std::memory_order_relaxed) == kWaiting) [[unlikely]]
+    if (state_.load(kRelaxed) == kWaiting) [[unlikely]]
       answer(kWaiting);
   }
   // There may be work some day: calls for a waiter if there was none yet, but wakes none.
   void summon() {
-    if (state_.load(std::memory_order_relaxed) == kAbsent) [[unlikely]]
+    if (state_.load(kRelaxed) == kAbsent) [[unlikely]]
       answer(kAbsent);
   }
 
@@ -55,7 +54,7 @@ class BasicWakeEvent {
   }
 
   // The thread that claims the wake event starts a waiter and calls arrive(), or calls decline().
-  bool is_wanted() const { return state_.load(std::memory_order_relaxed) == kWanted; }
+  bool is_wanted() const { return state_.load(kRelaxed) == kWanted; }
   bool claim() { return change(kWanted, kComing); }
   void arrive() {
     change(kComing, kAwake);
@@ -67,17 +66,17 @@ class BasicWakeEvent {
   }
   // Returns when no waiter is being started.
   void await_arrival() {
-    while (state_.load(std::memory_order_relaxed) == kComing) Atomics::futex_wait(state_, kComing);
+    while (state_.load(kRelaxed) == kComing) Atomics::futex_wait(state_, kComing);
   }
   // True from the claim on.
-  bool is_attended() const { return state_.load(std::memory_order_relaxed) > kWanted; }
+  bool is_attended() const { return state_.load(kRelaxed) > kWanted; }
 
   // For the waiter. announce() is false once it is sent away or dismissed.
   bool announce() { return change(kAwake, kWaiting); }
   void withdraw() { change(kWaiting, kAwake); }
   // After announce(): sleeps until a thread notifies; with a time, no longer than that.
   void wait() {
-    while (state_.load(std::memory_order_relaxed) == kWaiting) Atomics::futex_wait(state_, kWaiting);
+    while (state_.load(kRelaxed) == kWaiting) Atomics::futex_wait(state_, kWaiting);
   }
   void wait(uint32_t milliseconds) {
     sleep_while(kWaiting, milliseconds);
@@ -85,10 +84,10 @@ class BasicWakeEvent {
   }
   // True if a waiter is here and will do the work that was notified of.
   bool is_served() const {
-    const uint32_t seen = state_.load(std::memory_order_relaxed);
+    const uint32_t seen = state_.load(kRelaxed);
     return seen == kAwake || seen == kWaiting;
   }
-  bool is_awake() const { return state_.load(std::memory_order_relaxed) == kAwake; }
+  bool is_awake() const { return state_.load(kRelaxed) == kAwake; }
   // For the waiter, awake: it leaves, and comes back only if invited. False if it was sent away or dismissed.
   bool leave() { return change(kAwake, kAway); }
   // For the waiter, awake: sleeps about so long, whether a thread notifies or not.
@@ -111,13 +110,13 @@ class BasicWakeEvent {
 
   // Sends the waiter away for good: none can come any more.
   void dismiss() {
-    state_.store(kDismissed, std::memory_order_relaxed);
+    state_.store(kDismissed, kRelaxed);
     wake();
   }
   // In the child of a fork, or at the start: no waiter is here. After clear() one is called if there is work, after
   // clear_until_invited() only by invite().
-  void clear() { state_.store(kAbsent, std::memory_order_relaxed); }
-  void clear_until_invited() { state_.store(kAway, std::memory_order_relaxed); }
+  void clear() { state_.store(kAbsent, kRelaxed); }
+  void clear_until_invited() { state_.store(kAway, kRelaxed); }
 
  private:
   enum State : uint32_t { kAbsent, kAway, kWanted, kComing, kAwake, kWaiting, kLeaving, kDismissed };

@@ -6,8 +6,7 @@
 // It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
-#include <atomic>
-
+#include "base/atomic.h"
 #include "base/std_atomics.h"
 
 namespace snug {
@@ -17,9 +16,9 @@ class BasicWorkFlag {
  public:
   // The caller of set() and clear() holds the lock.
   void set() {
-    if (!is_set_.load(std::memory_order_relaxed)) is_set_.store(true);
+    if (!is_set_.load(kRelaxed)) is_set_.store(true);
   }
-  void clear() { is_set_.store(false, std::memory_order_relaxed); }
+  void clear() { is_set_.store(false, kRelaxed); }
 
   // May be called with the lock or without.
   bool is_set() const { return is_set_.load(); }

@@ -7,8 +7,8 @@
 // fault_of() decides which lists are valid: the limits follow from the tables that are indexed by size.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/bits.h"
 #include "snug/size_class_map.h"

@@ -6,10 +6,10 @@
 //   slot       (address - start of slab) / block_size, by multiplication with `reciprocal`
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/algorithm.h"
 #include "base/bits.h"
 #include "base/units.h"
 #include "size/class_list.h"
@@ -82,7 +82,7 @@ constexpr uint32_t pages_for_slab(size_t block_size) {
   if (most <= 4 * kPageSize) return static_cast<uint32_t>(most / kPageSize);
   const bool one_will_do = block_size > kOneBeyond;
   const size_t fewest = one_will_do ? 1 : block_size > kLargeBeyond ? kLeastLargeBlocks : kLeastBlocks;
-  const size_t least = std::max<size_t>(pages_for(fewest), one_will_do ? 1 : 4);
+  const size_t least = max<size_t>(pages_for(fewest), one_will_do ? 1 : 4);
   const size_t last = one_will_do ? pages_for(kLeastLargeBlocks) : least + least / 2;
   size_t best = least;
   for (size_t pages = least; pages <= last && pages <= kPagesPerChunk; ++pages) {

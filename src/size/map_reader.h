@@ -8,8 +8,8 @@
 // ClassList decides which classes are valid. The first fault ends the reading; line() is then its line.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "size/class_list.h"
 

@@ -4,7 +4,7 @@
 // with a size.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "base/compiler.h"
 #include "size/class_table.h"

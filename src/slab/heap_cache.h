@@ -1,7 +1,7 @@
 // HeapCache: what a heap knows of the cache of a thread that it serves (thread/thread_cache.h).
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
 #include "base/list.h"
 

@@ -1,9 +1,10 @@
 #include "slab/heap_registry.h"
 
-#include <iterator>
-#include <new>
-
+#include "base/algorithm.h"
+#include "base/atomic.h"
+#include "base/call_site.h"
 #include "base/fatal.h"
+#include "base/in_place.h"
 
 namespace snug {
 namespace {
@@ -38,7 +39,7 @@ bool HeapRegistry::open(const ClassTable& table) {
 // The heap table's lock is held.
 SlabHeap* HeapRegistry::make_heap(uint16_t id) {
   void* memory = arena_.allocate(sizeof(SlabHeap));
-  return memory == nullptr ? nullptr : ::new (memory) SlabHeap(*this, id);
+  return memory == nullptr ? nullptr : ::new (InPlace{memory}) SlabHeap(*this, id);
 }
 
 SlabHeap* HeapRegistry::acquire() {
@@ -46,7 +47,7 @@ SlabHeap* HeapRegistry::acquire() {
 }
 
 bool HeapRegistry::grant_extra(size_t bytes) {
-  if (extra_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostExtra) return true;
+  if (extra_.fetch_add(bytes, kRelaxed) + bytes <= kMostExtra) return true;
   return_extra(bytes);
   return false;
 }
@@ -62,8 +63,8 @@ void HeapRegistry::abandon(SlabHeap& heap) {
 
 void* HeapRegistry::allocate_shared(size_t size_class) {
   void* blocks[kMostLineGroup];
-  void** const end = std::end(blocks);
-  SharedHolds::count_taking(std::source_location::current());
+  void** const end = end_of(blocks);
+  SharedHolds::count_taking(CallSite::current());
   SlabHeap::Visit visit(*shared_);
   const size_t got = shared_->take_group(size_class, end);
   if (got == 0) return nullptr;
@@ -87,7 +88,7 @@ void* HeapRegistry::take_anywhere(size_t size_class) {
 }
 
 size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
-  SharedHolds::count_taking(std::source_location::current());
+  SharedHolds::count_taking(CallSite::current());
   SlabHeap::Visit visit(*shared_);
   size_t got = 0;
   for (; groups != 0; --groups) {

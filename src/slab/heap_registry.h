@@ -3,12 +3,12 @@
 // Lock order: heap -> heap table -> span store, mapping store, arena.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/lock.h"
+#include "base/pair.h"
 #include "os/wake_event.h"
 #include "size/class_table.h"
 #include "slab/heap_table.h"
@@ -94,7 +94,7 @@ class HeapRegistry {
   // Takes, or returns, `bytes` of what all heaps may keep of empty slabs beyond the fixed amount each: a bound for the
   // whole process, since a heap of sleeping threads keeps what it has. False if there is no more to grant.
   bool grant_extra(size_t bytes);
-  void return_extra(size_t bytes) { extra_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void return_extra(size_t bytes) { extra_.fetch_sub(bytes, kRelaxed); }
 
   // Called when a thread has taken blocks out of its heap, under the heap's lock: it may sleep with them in its cache.
   void note_use() {
@@ -102,13 +102,13 @@ class HeapRegistry {
       wake_event_->remind();
   }
   // Bytes that heaps have purged inside slabs so far.
-  void count_holes(size_t bytes) { bytes_in_holes_.fetch_add(bytes, std::memory_order_relaxed); }
-  uint64_t bytes_in_holes() const { return bytes_in_holes_.load(std::memory_order_relaxed); }
+  void count_holes(size_t bytes) { bytes_in_holes_.fetch_add(bytes, kRelaxed); }
+  uint64_t bytes_in_holes() const { return bytes_in_holes_.load(kRelaxed); }
 
   // Copies what the slab on the page holds now; false if there is none. The calling thread holds no heap's lock.
   bool view_slab(PageId page, SlabView& view);
   // The list of heaps, as [first byte, end).
-  std::pair<uintptr_t, uintptr_t> heap_table_range() const { return heaps_.range(); }
+  Pair<uintptr_t, uintptr_t> heap_table_range() const { return heaps_.range(); }
 
   // Calls act(heap) for every heap that was ever made: a heap stays for ever.
   template <class Act>
@@ -154,8 +154,8 @@ class HeapRegistry {
   Heaps heaps_;
 
   // Any heap writes these now and then.
-  alignas(kCacheLine) std::atomic<size_t> extra_{0};
-  std::atomic<uint64_t> bytes_in_holes_{0};
+  alignas(kCacheLine) Atomic<size_t> extra_{0};
+  Atomic<uint64_t> bytes_in_holes_{0};
 };
 
 }  // namespace snug

@@ -18,15 +18,15 @@
 // of its steps.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <utility>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/at_a_time.h"
+#include "base/atomic.h"
 #include "base/bits.h"
+#include "base/fixed_array.h"
 #include "base/lock.h"
+#include "base/pair.h"
 #include "base/units.h"
 
 namespace snug {
@@ -49,7 +49,7 @@ class HeapTable {
   // At most so many heaps live. Not 0; and no less than live.
   void bound(size_t heaps) { most_living_ = heaps; }
   // The places, as [first byte, end).
-  std::pair<uintptr_t, uintptr_t> range() const { return {address_of(heaps_), address_of(heaps_ + limit_)}; }
+  Pair<uintptr_t, uintptr_t> range() const { return {address_of(heaps_), address_of(heaps_ + limit_)}; }
 
   // A heap for a thread. While fewer heaps live than the bound, one without a thread: an abandoned one if there is any,
   // else a spare one, else what make(id) returns, which may be null. At the bound, or after null, a heap that serves
@@ -87,7 +87,7 @@ class HeapTable {
     LockGuard guard(lock_);
     heap.next_abandoned_ = abandoned_;
     abandoned_ = &heap;
-    abandoned_count_.fetch_add(1, std::memory_order_relaxed);
+    abandoned_count_.fetch_add(1, kRelaxed);
   }
 
   // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. A heap that another thread is
@@ -97,7 +97,7 @@ class HeapTable {
     Heap* heaps[kAtATime];
     for (size_t seen = 0;; seen += kAtATime) {
       const size_t found = list_abandoned(size_class, seen, heaps);
-      for (Heap* heap : std::span(heaps, found)) {
+      for (Heap* heap : ArrayView(heaps, found)) {
         if (!heap->try_visit()) continue;
         const bool given = heap->give_slab(size_class, heir);
         heap->end_visit();
@@ -131,8 +131,8 @@ class HeapTable {
     }
   }
   // The heap with the id, null if there is none yet.
-  Heap* heap(uint16_t id) const { return heaps_[id].load(std::memory_order_acquire); }
-  size_t abandoned_count() const { return abandoned_count_.load(std::memory_order_relaxed); }
+  Heap* heap(uint16_t id) const { return heaps_[id].load(kAcquire); }
+  size_t abandoned_count() const { return abandoned_count_.load(kRelaxed); }
   bool is_held() const { return lock_.is_held(); }
 
   // For a fork: take and drop the locks of all heaps and the heap table's, while no thread begins or ends.
@@ -178,7 +178,7 @@ class HeapTable {
     Link& list = abandoned_ != nullptr ? abandoned_ : spare_;
     Heap* heap = list;
     if (heap == nullptr) return make_heap(make);
-    if (&list == &abandoned_) abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+    if (&list == &abandoned_) abandoned_count_.fetch_sub(1, kRelaxed);
     list = heap->next_abandoned_;
     heap->next_abandoned_ = nullptr;
     return heap;
@@ -210,7 +210,7 @@ class HeapTable {
     if (id == limit_) return nullptr;
     Heap* heap = make(static_cast<uint16_t>(id));
     if (heap == nullptr) return nullptr;
-    heaps_[id].store(heap, std::memory_order_release);
+    heaps_[id].store(heap, kRelease);
     heap_count_ = id;
     return heap;
   }
@@ -242,7 +242,7 @@ class HeapTable {
       *link = heap->next_abandoned_;
       heap->next_abandoned_ = spare_;
       spare_ = heap;
-      abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+      abandoned_count_.fetch_sub(1, kRelaxed);
     }
   }
 

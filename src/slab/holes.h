@@ -6,8 +6,8 @@
 //   put_back  under the lock of the heap that has the slab by then
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "slab/slab.h"
 

@@ -18,11 +18,11 @@
 // One hold opens a bounded number of items, since other threads may be waiting for the lock.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/at_a_time.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/lock_annotations.h"
 
@@ -38,20 +38,19 @@ class Mailbox {
   // Any thread may call the next functions.
 
   // True if a sender should visit: an item waits already, or the owner is not expected.
-  bool wants_senders() const { return head_.load(std::memory_order_relaxed) != 0; }
-  bool has_mail() const { return (head_.load(std::memory_order_seq_cst) & ~kUnattended) != 0; }
+  bool wants_senders() const { return head_.load(kRelaxed) != 0; }
+  bool has_mail() const { return (head_.load(kSeqCst) & ~kUnattended) != 0; }
   // The caller has found the lock taken, or an owner is expected; afterwards it must call look_again().
   void post(Item* item) {
-    uintptr_t head = head_.load(std::memory_order_relaxed);
+    uintptr_t head = head_.load(kRelaxed);
     do item->next = at<Item>(head & ~kUnattended);
-    while (!head_.compare_exchange_weak(head, address_of(item) | (head & kUnattended), std::memory_order_release,
-                                        std::memory_order_relaxed));
+    while (!head_.compare_exchange_weak(head, address_of(item) | (head & kUnattended), kRelease, kRelaxed));
   }
   // Opens the items of an unattended heap, unless another thread holds the lock, which then opens them. The caller does
   // not hold it.
   template <class Open>
   void look_again(Open open) {
-    if ((head_.load(std::memory_order_relaxed) & kUnattended) != 0 && has_mail() && try_visit(open)) end_visit(open);
+    if ((head_.load(kRelaxed) & kUnattended) != 0 && has_mail() && try_visit(open)) end_visit(open);
   }
 
   // A visit, by any thread but an owner.
@@ -94,12 +93,12 @@ class Mailbox {
     while (unopened_ != nullptr || has_mail()) open_for_another(open);
   }
   // From now on no owner is expected to look.
-  void leave_unattended() SNUG_REQUIRES(lock_) { head_.fetch_or(kUnattended, std::memory_order_relaxed); }
+  void leave_unattended() SNUG_REQUIRES(lock_) { head_.fetch_or(kUnattended, kRelaxed); }
 
  private:
   static constexpr uintptr_t kUnattended = 1;
 
-  Item* take_all(uintptr_t after) { return at<Item>(head_.exchange(after, std::memory_order_acquire) & ~kUnattended); }
+  Item* take_all(uintptr_t after) { return at<Item>(head_.exchange(after, kAcquire) & ~kUnattended); }
 
   template <class Open>
   void open_for_owner(Open open) SNUG_REQUIRES(lock_) {

@@ -1,8 +1,8 @@
 #include "slab/outbox.h"
 
-#include <algorithm>
-#include <cstring>
+#include <string.h>
 
+#include "base/algorithm.h"
 #include "slab/slab_heap.h"
 
 namespace snug {
@@ -10,9 +10,9 @@ namespace snug {
 void Outbox::add(void* const* blocks, size_t count, uint16_t owner) {
   while (count != 0) {
     if (count_ == kCapacity) send();
-    const size_t number = std::min(count, kCapacity - count_);
-    std::memcpy(blocks_ + count_, blocks, number * sizeof(void*));
-    std::fill_n(owners_ + count_, number, owner);
+    const size_t number = min(count, kCapacity - count_);
+    memcpy(blocks_ + count_, blocks, number * sizeof(void*));
+    fill_n(owners_ + count_, number, owner);
     count_ += number;
     blocks += number;
     count -= number;
@@ -25,7 +25,7 @@ void Outbox::send() {
   constexpr uint8_t kEnd = kCapacity;
   uint8_t first[kCapacity];
   uint8_t next[kCapacity];
-  std::memset(first, kEnd, sizeof first);
+  memset(first, kEnd, sizeof first);
   for (size_t i = count_; i-- != 0;) {
     uint8_t& chain = first[owners_[i] % kCapacity];
     next[i] = chain;

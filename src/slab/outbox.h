@@ -3,8 +3,8 @@
 // heap's lock.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace snug {
 

@@ -7,8 +7,7 @@
 // lock(), begin_hold(), end_hold(), and the atomic flag is_owner_in_, which the thread's signal handlers read.
 #pragma once
 
-#include <atomic>
-
+#include "base/atomic.h"
 #include "base/lock_annotations.h"
 
 namespace snug {
@@ -19,13 +18,13 @@ class SNUG_SCOPED_LOCK OwnerHold {
   explicit OwnerHold(Heap& heap) SNUG_ACQUIRE(heap.lock()) SNUG_UNPROVED : heap_(heap),
                                                                            is_locked_(!Process::is_single_threaded()) {
     if (is_locked_) heap_.lock().lock();
-    heap_.is_owner_in_.store(true, std::memory_order_relaxed);
+    heap_.is_owner_in_.store(true, kRelaxed);
     // A signal handler sees the flag set before any change that follows, and cleared only after all of them.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    compiler_fence(kSeqCst);
     heap_.begin_hold();
   }
   ~OwnerHold() SNUG_RELEASE() SNUG_UNPROVED {
-    heap_.is_owner_in_.store(false, std::memory_order_release);
+    heap_.is_owner_in_.store(false, kRelease);
     if (is_locked_) heap_.end_hold();
   }
   OwnerHold(const OwnerHold&) = delete;
@@ -33,7 +32,7 @@ class SNUG_SCOPED_LOCK OwnerHold {
 
   // True if the calling thread, an owner of the heap, is in a hold without the lock.
   static bool is_in_without_lock(const Heap& heap) {
-    return Process::is_single_threaded() && heap.is_owner_in_.load(std::memory_order_relaxed);
+    return Process::is_single_threaded() && heap.is_owner_in_.load(kRelaxed);
   }
 
  private:

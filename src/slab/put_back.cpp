@@ -1,7 +1,6 @@
 #include "slab/put_back.h"
 
-#include <bit>
-
+#include "base/bits.h"
 #include "base/fatal.h"
 
 namespace snug {
@@ -54,10 +53,10 @@ WordOfBlocks gather_word(const Slab& slab, const SlabRemoteFrees& remote, const 
 }
 
 size_t put_back_word(Slab& slab, size_t word, uint64_t mask) {
-  const size_t last = word * 64 + 63 - static_cast<size_t>(std::countl_zero(mask));
+  const size_t last = word * 64 + 63 - static_cast<size_t>(leading_zeros(mask));
   if (last >= slab.carved) die_of_misuse("free", slab.block(last), kNeverHandedOut);
   const uint64_t twice = slab.free_bits()[word] & mask;
-  if (twice != 0) die_of_double_free(slab, word * 64 + static_cast<size_t>(std::countr_zero(twice)));
+  if (twice != 0) die_of_double_free(slab, word * 64 + static_cast<size_t>(trailing_zeros(twice)));
   slab.free_bits()[word] |= mask;
   const size_t count = count_ones(mask);
   slab.count_back(count, word);

@@ -2,8 +2,8 @@
 // address is checked first (slab/block_check.h).
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 #include "slab/block_check.h"

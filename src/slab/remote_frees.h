@@ -15,11 +15,10 @@
 // senders has its place. A bit that is set already is a block freed twice.
 #pragma once
 
-#include <atomic>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/bits.h"
 
 namespace snug {
@@ -40,24 +39,24 @@ class RemoteFrees {
   // For any thread that has blocks of the slab: marks those of the mask in the word as free. After kFirst the caller
   // must put the slab into a mailbox; else it touches the slab no more.
   Added add(size_t word, uint64_t mask) {
-    const uint64_t before = bits(word).fetch_or(mask, std::memory_order_release);
+    const uint64_t before = bits(word).fetch_or(mask, kRelease);
     if ((before & mask) != 0) return Added::kTwice;
     if (before != 0) return Added::kMore;
     // Acquired: the slab may have been out of the mailbox meanwhile, and its link is about to be written anew.
     const auto name = static_cast<uint16_t>(1u << word);
-    return words_.fetch_or(name, std::memory_order_acq_rel) == 0 ? Added::kFirst : Added::kMore;
+    return words_.fetch_or(name, kAcqRel) == 0 ? Added::kFirst : Added::kMore;
   }
 
   // For the lock's holder, which has taken this slab out of the mailbox: calls visit(word, mask) for all bits set.
   template <class Visit>
   void take(Visit visit) {
-    for (uint32_t words = words_.exchange(0, std::memory_order_acq_rel); words != 0; words &= words - 1) {
-      const auto word = static_cast<size_t>(std::countr_zero(words));
-      visit(word, bits(word).exchange(0, std::memory_order_acquire));
+    for (uint32_t words = words_.exchange(0, kAcqRel); words != 0; words &= words - 1) {
+      const auto word = static_cast<size_t>(trailing_zeros(words));
+      visit(word, bits(word).exchange(0, kAcquire));
     }
   }
   // True if a word is named. Racy but for the holder of the heap's lock.
-  bool any() const { return words_.load(std::memory_order_relaxed) != 0; }
+  bool any() const { return words_.load(kRelaxed) != 0; }
 
   typename Atomics::template Var<RemoteFrees*> next{nullptr};  // used by the mailbox
 

@@ -1,5 +1,6 @@
 #include "slab/slab.h"
 
+#include "base/bits.h"
 #include "os/memory.h"
 
 namespace snug {
@@ -25,7 +26,7 @@ const char* Slab::check(bool may_keep_lone) const {
   for (size_t word = 0; word * 64 < capacity; ++word) {
     bits += count_ones(free_bits()[word]);
     if (word < first_word && free_bits()[word] != 0) return "slab: a free block lies below the first word";
-    if (free_bits()[word] != 0 && word * 64 + 63 - static_cast<size_t>(std::countl_zero(free_bits()[word])) >= carved)
+    if (free_bits()[word] != 0 && word * 64 + 63 - static_cast<size_t>(leading_zeros(free_bits()[word])) >= carved)
       return "slab: a block that was never used is marked free";
   }
   if (bits != free_count) return "slab: the count of free blocks is wrong";

@@ -16,9 +16,8 @@
 // other threads touch of a slab only its RemoteFrees, in cache lines of its own.
 #pragma once
 
-#include <bit>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -98,8 +97,8 @@ struct Slab {
       char* base = block(size_t{first_word} * 64);
       do {
         // Neighbours are taken together: most slabs come back in rows.
-        const auto bit = static_cast<unsigned>(std::countr_zero(word));
-        auto run = static_cast<unsigned>(std::countr_one(word >> bit));
+        const auto bit = static_cast<unsigned>(trailing_zeros(word));
+        auto run = static_cast<unsigned>(trailing_ones(word >> bit));
         if (run > next - last) run = static_cast<unsigned>(next - last);
         word &= ~bit_run(bit, run);
         char* address = base + bit * block_size;
@@ -213,7 +212,7 @@ struct Slab {
       uint64_t first = free_bits()[word];
       if (group > 1) first &= first >> 1 & 0x5555'5555'5555'5555;
       if (group > 2) first &= first >> 2 & 0x1111'1111'1111'1111;
-      if (first != 0) return word * 64 + static_cast<size_t>(std::countr_zero(first));
+      if (first != 0) return word * 64 + static_cast<size_t>(trailing_zeros(first));
     }
     return kNoSlot;
   }

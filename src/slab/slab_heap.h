@@ -21,10 +21,10 @@
 //   all slabs:   empty_bytes_ == bytes of slabs without a used block;   out_bytes_ == bytes of the blocks that are out
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/owner_counter.h"
@@ -133,12 +133,12 @@ class alignas(64) SlabHeap {
 
   uint16_t id() const { return id_; }
   // Racy: how many threads have this heap.
-  size_t thread_count() const { return threads_.load(std::memory_order_relaxed); }
+  size_t thread_count() const { return threads_.load(kRelaxed); }
   Lock& lock() const SNUG_RETURNS_LOCK(mailbox_.lock()) { return mailbox_.lock(); }  // for a fork
   bool has_mail() const { return mailbox_.has_mail(); }
   // For a thread of the heap, perhaps in a signal handler: true if the handler has not interrupted a hold of this
   // thread, and no other thread holds the lock.
-  bool is_at_rest() { return !is_owner_in_.load(std::memory_order_relaxed) && !lock().is_held(); }
+  bool is_at_rest() { return !is_owner_in_.load(kRelaxed) && !lock().is_held(); }
   // Brings mail home if no owner is expected, unless another thread holds the lock, which then does so.
   void look_again();
   // For the background thread: true if blocks have come home that it has not seen.
@@ -178,7 +178,7 @@ class alignas(64) SlabHeap {
     uint8_t drawn = 0;  // a bit for each visitor: the class has given blocks since its round last came here
   };
 
-  void set_thread_count(size_t threads) { threads_.store(threads, std::memory_order_relaxed); }
+  void set_thread_count(size_t threads) { threads_.store(threads, kRelaxed); }
   Slab* next_sparse(Round& round) SNUG_REQUIRES(lock());
   size_t purge_holes_of(Slab& slab, size_t worth) SNUG_REQUIRES(lock());
   void begin_round() SNUG_REQUIRES(lock());
@@ -234,12 +234,12 @@ class alignas(64) SlabHeap {
   OwnerCounter blocks_mailed_;  // modulo 2^64
   OwnerCounter bytes_mailed_;
   WorkFlag ages_;
-  std::atomic<bool> is_owner_in_{false};  // for its signal handlers
-  bool is_shared_ = false;                // the shared heap: it never has a thread
+  Atomic<bool> is_owner_in_{false};  // for its signal handlers
+  bool is_shared_ = false;           // the shared heap: it never has a thread
 
   alignas(kCacheLine) HeapRegistry& registry_;
   SlabHeap* next_abandoned_ = nullptr;  // used by the heap table
-  std::atomic<size_t> threads_{0};      // likewise
+  Atomic<size_t> threads_{0};           // likewise
   HeapCaches caches_ SNUG_GUARDED_BY(lock());
   SlabRecords slabs_ SNUG_GUARDED_BY(lock());
   OwnerCounter slab_count_;

@@ -6,8 +6,8 @@
 //
 // The span store's lock is one that all threads share: the heap's own empty slabs come first, whatever their class, and
 // what goes to the store or comes back from it goes and comes together.
-#include <algorithm>
-
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "slab/heap_registry.h"
 #include "slab/slab_heap.h"
 
@@ -91,8 +91,8 @@ SpanBatch SlabHeap::spans_for(const SizeClass& sizes, Paging paging) {
   const PageCount alignment{sizes.slab_alignment()};
   if (empty_bytes_ >= pages.bytes() && !registry_.spans().has_dirty(pages, alignment)) release_empty(0);
   const size_t stays = most_empty() / 2;
-  const size_t refaulted = std::min(given_away_, stays - std::min(stays, empty_bytes_));
-  return registry_.spans().allocate_some(pages, alignment, paging, std::max<size_t>(1, refaulted / pages.bytes()));
+  const size_t refaulted = min(given_away_, stays - min(stays, empty_bytes_));
+  return registry_.spans().allocate_some(pages, alignment, paging, max<size_t>(1, refaulted / pages.bytes()));
 }
 
 // Bytes of empty slabs that are kept.
@@ -125,13 +125,12 @@ void SlabHeap::give_up_extra(size_t bytes) {
 // a part of kEmptyKept, not of all that is kept, or each ageing of the rest would cost as much again.
 void SlabHeap::give_empty_away(size_t size_class) {
   const size_t before = empty_bytes_;
-  release_empty(most_empty() - std::min(most_empty(), kEmptyKept / kPartGiven), size_class);
+  release_empty(most_empty() - min(most_empty(), kEmptyKept / kPartGiven), size_class);
   const size_t given = before - empty_bytes_;
   if (!is_asleep()) given_away_ += given;
   // A heap that shrinks at random has holes. Visiting threads leave them to the heap's own thread or the background
   // thread.
-  if (is_owner_in_.load(std::memory_order_relaxed) && has_too_much())
-    purge_for_growth({static_cast<uint32_t>(given / kPageSize)});
+  if (is_owner_in_.load(kRelaxed) && has_too_much()) purge_for_growth({static_cast<uint32_t>(given / kPageSize)});
 }
 
 void SlabHeap::release_empty(size_t keep, size_t first_class) {
@@ -158,7 +157,7 @@ Span* SlabHeap::take_apart(Slab* slab) {
     page_map.set_class(page, 0);
     page_map.set_entry(page, PageEntry());
   }
-  span->written = std::max(span->written, slab->touched_pages());
+  span->written = max(span->written, slab->touched_pages());
   slabs_.recycle(slab, registry_.table().classes[slab->size_class]);
   return span;
 }

@@ -1,6 +1,5 @@
 // SlabHeap's flush: blocks that come back, to its own slabs or to be sent to others.
-#include <algorithm>
-
+#include "base/algorithm.h"
 #include "slab/block_check.h"
 #include "slab/heap_registry.h"
 #include "slab/outbox.h"
@@ -41,7 +40,7 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
   size_t fetched = 0;
   for (size_t done = 0; done != count;) {
     if (done >= fetched) {
-      fetched = done + std::min(count - done, kFetchedAhead);
+      fetched = done + min(count - done, kFetchedAhead);
       if (!row_at(blocks + done, count - done, sizes.block_size)) fetch_records(blocks + done, fetched - done);
     }
     size_t taken;
@@ -50,7 +49,7 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
       taken = put_home(*entry.record<Slab>(), sizes, blocks + done, count - done);
       home += taken;
     } else {
-      const size_t most = std::min(count - done, Outbox::kCapacity);
+      const size_t most = min(count - done, Outbox::kCapacity);
       taken = row_of_owner(page_map, page_map.index_of(blocks[done]), blocks + done, most);
       if (taken >= kWorthSending) {
         send(size_class, blocks + done, taken, entry.owner());

@@ -1,7 +1,6 @@
 // SlabHeap's holes: the OS pages of partial slabs that hold no live block, and how they are purged: on request, for
 // growth, and by the background thread.
-#include <algorithm>
-
+#include "base/algorithm.h"
 #include "base/at_a_time.h"
 #include "base/fatal.h"
 #include "slab/heap_registry.h"
@@ -51,7 +50,7 @@ size_t SlabHeap::purge_holes_of(Slab& slab, size_t worth) {
 }
 
 bool SlabHeap::has_too_much() const {
-  return slab_bytes_ - out_bytes_ > registry_.spans().retain() * std::max<size_t>(1, thread_count());
+  return slab_bytes_ - out_bytes_ > registry_.spans().retain() * max<size_t>(1, thread_count());
 }
 
 void SlabHeap::purge_for_growth(PageCount for_pages) {
@@ -63,7 +62,7 @@ void SlabHeap::purge_for_growth(PageCount for_pages) {
   for (uint32_t purged = 0; looks != 0 && purged != kAtATime && !owners_.is_done;) {
     Slab* slab = next_sparse(owners_);
     if (slab == nullptr) continue;
-    looks -= std::min(looks, slab->span->pages.value);
+    looks -= min(looks, slab->span->pages.value);
     const size_t worth = slab->bytes_in_holes();
     const size_t given = worth == 0 ? 0 : purge_holes_of(*slab, worth);
     owners_.given += given;
@@ -83,7 +82,7 @@ void SlabHeap::begin_round() {
 // exchange of all that the heap has.
 void SlabHeap::end_round() {
   const bool was_worth_it = owners_.given >= owners_.exchanged;
-  owners_.pause = was_worth_it ? 0 : std::min(slab_bytes_, std::max(owners_.exchanged, 2 * owners_.pause));
+  owners_.pause = was_worth_it ? 0 : min(slab_bytes_, max(owners_.exchanged, 2 * owners_.pause));
   owners_.exchanged = 0;
 }
 

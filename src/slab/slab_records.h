@@ -2,10 +2,10 @@
 // caller holds the heap's lock.
 #pragma once
 
-#include <cstddef>
-#include <cstring>
-#include <new>
+#include <stddef.h>
+#include <string.h>
 
+#include "base/in_place.h"
 #include "slab/slab.h"
 #include "span/meta_arena.h"
 
@@ -24,15 +24,15 @@ class SlabRecords {
       list = list->next;
     else if (memory = cut(Slab::record_bytes(words)); memory == nullptr)
       return nullptr;
-    std::memset(memory, 0, Slab::record_bytes(words));
-    auto* slab = ::new (memory) Slab;
+    memset(memory, 0, Slab::record_bytes(words));
+    auto* slab = ::new (InPlace{memory}) Slab;
     slab->start = start;
-    ::new (&slab->remote(sizes)) SlabRemoteFrees(start, static_cast<uint16_t>(Slab::remote_offset(words)));
+    ::new (InPlace{&slab->remote(sizes)}) SlabRemoteFrees(start, static_cast<uint16_t>(Slab::remote_offset(words)));
     return slab;
   }
   void recycle(Slab* slab, const SizeClass& sizes) {
     Free*& list = free_[list_of(sizes.bitmap_words())];
-    list = ::new (static_cast<void*>(slab)) Free{list};
+    list = ::new (InPlace{static_cast<void*>(slab)}) Free{list};
   }
 
  private:

@@ -1,10 +1,10 @@
 // SlabView: a copy of what one slab holds, by which a thread counts its bytes after it has dropped the heap's lock.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/algorithm.h"
 #include "base/bits.h"
 #include "slab/slab.h"
 
@@ -21,7 +21,7 @@ class SlabView {
         carved_(slab.carved),
         used_(slab.used()),
         size_class_(slab.size_class) {
-    std::copy_n(slab.free_bits(), (carved_ + 63) / 64, free_);
+    copy_n(slab.free_bits(), (carved_ + 63) / 64, free_);
   }
 
   uintptr_t start() const { return start_; }
@@ -32,7 +32,7 @@ class SlabView {
 
   // How many bytes of used blocks lie in [from, to), offsets from the start.
   size_t used_between(size_t from, size_t to) const {
-    to = std::min(to, carved_ * block_size_);
+    to = min(to, carved_ * block_size_);
     if (used_ == 0 || from >= to) return 0;
     const size_t first = from / block_size_;
     const size_t last = (to - 1) / block_size_;

@@ -1,5 +1,7 @@
 #include "span/chunk_row.h"
 
+#include "base/optional.h"
+
 namespace snug {
 
 uint32_t ChunkRow::dirty_pages(uint32_t chunk, PageCount pages) const {
@@ -7,11 +9,11 @@ uint32_t ChunkRow::dirty_pages(uint32_t chunk, PageCount pages) const {
 }
 
 // The dirty pages of a usable chunk: wholly free, and dirty or of the right paging. Nothing for another chunk.
-std::optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
+Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   const Chunk& record = page_map_.chunk(first_page(chunk));
   if (!record.is_free) return {};
   const uint32_t dirty = dirty_pages(chunk, {kPagesPerChunk});
-  return dirty != 0 || record.paging == paging_ ? std::optional(dirty) : std::nullopt;
+  return dirty != 0 || record.paging == paging_ ? Optional(dirty) : kNothing;
 }
 
 // True if the chunk begins with a free span as long as the rest of the run.
@@ -22,15 +24,15 @@ bool ChunkRow::has_free_start(uint32_t chunk) const {
   return entry.is_free_span() && entry.record<Span>()->pages >= rest_;
 }
 
-std::optional<PageId> ChunkRow::find() const {
+Optional<PageId> ChunkRow::find() const {
   const uint32_t end = page_map_.end_reserved().chunk();
   const uint32_t most = whole_ * kPagesPerChunk + rest_.value;
-  std::optional<PageId> best;
+  Optional<PageId> best;
   uint32_t best_dirty = 0;
   uint32_t chunks = 0;  // usable ones in a row, up to here
   uint32_t dirty = 0;   // dirty pages of the last of those, `whole_` chunks at most
   for (uint32_t chunk = page_map_.first_reserved().chunk(); chunk < end; ++chunk) {
-    const std::optional<uint32_t> more = dirty_pages_if_usable(chunk);
+    const Optional<uint32_t> more = dirty_pages_if_usable(chunk);
     if (!more) {
       chunks = dirty = 0;
       continue;

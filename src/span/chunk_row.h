@@ -7,8 +7,7 @@
 // caller holds the span store's lock.
 #pragma once
 
-#include <optional>
-
+#include "base/optional.h"
 #include "base/units.h"
 #include "span/page_map.h"
 #include "span/span.h"
@@ -26,12 +25,12 @@ class ChunkRow {
 
   // The first page of the place with the most dirty pages, which cost no fault, the lowest of several; nothing if there
   // is no place. O(chunks ever reserved).
-  std::optional<PageId> find() const;
+  Optional<PageId> find() const;
 
  private:
   static PageId first_page(uint32_t chunk) { return {chunk * kPagesPerChunk}; }
   uint32_t dirty_pages(uint32_t chunk, PageCount pages) const;
-  std::optional<uint32_t> dirty_pages_if_usable(uint32_t chunk) const;
+  Optional<uint32_t> dirty_pages_if_usable(uint32_t chunk) const;
   bool has_free_start(uint32_t chunk) const;
 
   PageMap& page_map_;

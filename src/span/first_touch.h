@@ -1,8 +1,8 @@
 // Timing the first touch of memory that the OS has yet to back.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "span/huge_page_gauge.h"
 

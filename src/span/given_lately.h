@@ -5,9 +5,10 @@
 // truth. The caller holds the lock of the store that has it. O(1).
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/algorithm.h"
 
 namespace snug {
 
@@ -25,7 +26,7 @@ class GivenLately {
   // So many bytes were taken from the OS. Returns how many of them count as purged within the last second.
   size_t took(size_t bytes, uint32_t now) {
     forget(now);
-    const size_t again = std::min(bytes, bytes_);
+    const size_t again = min(bytes, bytes_);
     bytes_ -= again;
     return again;
   }

@@ -12,10 +12,10 @@
 // page.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/units.h"
 
 namespace snug {
@@ -40,7 +40,7 @@ class alignas(kCacheLine) HugePageGauge {
   // True during a pause: huge pages are dear.
   bool pauses(uint32_t now) const;
   // True while small pages are to be touched, for comparison.
-  bool compares() const { return price_.load(std::memory_order_relaxed) != 0; }
+  bool compares() const { return price_.load(kRelaxed) != 0; }
 
   // What the first touch of a huge page took; 0 says nothing.
   void note_huge(uint64_t nanoseconds);
@@ -49,10 +49,10 @@ class alignas(kCacheLine) HugePageGauge {
 
  private:
   const uint64_t compared_;
-  std::atomic<uint64_t> price_{0};  // of the huge page that is to be compared, nanoseconds; 0: none
-  std::atomic<uint32_t> pause_{0};  // milliseconds; 0: none
-  std::atomic<uint32_t> paused_at_{0};
-  std::atomic<bool> was_slow_{false};  // the newest first touch took long
+  Atomic<uint64_t> price_{0};  // of the huge page that is to be compared, nanoseconds; 0: none
+  Atomic<uint32_t> pause_{0};  // milliseconds; 0: none
+  Atomic<uint32_t> paused_at_{0};
+  Atomic<bool> was_slow_{false};  // the newest first touch took long
 };
 
 }  // namespace snug

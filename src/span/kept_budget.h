@@ -7,8 +7,9 @@
 // The caller holds the lock of the store that has the budget. O(1).
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
+#include <stddef.h>
+
+#include "base/algorithm.h"
 
 namespace snug {
 
@@ -16,13 +17,13 @@ namespace snug {
 class GivenBytes {
  public:
   // So many more were purged. At most `most` of all that was purged can count as refaulted.
-  void gave(size_t bytes, size_t most) { bytes_ = std::min(bytes_ + bytes, most); }
+  void gave(size_t bytes, size_t most) { bytes_ = min(bytes_ + bytes, most); }
   // So many bytes were taken from the OS. Returns the new bound, where it was `allowed`; this raises it to `most` at
   // most.
   size_t raised(size_t allowed, size_t bytes, size_t most) {
-    const size_t refaulted = std::min(bytes, bytes_);
+    const size_t refaulted = min(bytes, bytes_);
     bytes_ -= refaulted;
-    return std::max(allowed, std::min(allowed + refaulted, most));
+    return max(allowed, min(allowed + refaulted, most));
   }
 
  private:
@@ -42,7 +43,7 @@ class KeptBudget {
   // So many bytes were taken that the OS has to back again, as far as can be told. The bound rises to `most` at most.
   void took(size_t bytes, size_t most) { allowed_ = given_.raised(allowed_, bytes, most); }
   // So many bytes were purged for their age.
-  void aged(size_t bytes) { allowed_ = std::max(allowed_ - std::min(allowed_, bytes), kLeast); }
+  void aged(size_t bytes) { allowed_ = max(allowed_ - min(allowed_, bytes), kLeast); }
 
  private:
   size_t allowed_;

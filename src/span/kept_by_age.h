@@ -7,11 +7,11 @@
 // the previous such interval is known. The caller holds the lock of the store, but for bound(). O(1).
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "os/wake_event.h"
 
 namespace snug {
@@ -20,7 +20,7 @@ class KeptByAge {
  public:
   void set_wake_event(const WakeEvent& wake_event) { wake_event_ = &wake_event; }
   // This keeps no more bytes than that, budget included.
-  void bound(size_t bytes) { bound_.store(bytes, std::memory_order_relaxed); }
+  void bound(size_t bytes) { bound_.store(bytes, kRelaxed); }
 
   // Whether the background thread answers the wake event. Needs no lock; the answer may change at once.
   bool is_in_force() const { return wake_event_ != nullptr && wake_event_->is_served(); }
@@ -35,24 +35,22 @@ class KeptByAge {
       highest_ = 0;
       since_ = is_next ? since_ + age : now;
     }
-    highest_ = std::max(highest_, in_use);
+    highest_ = max(highest_, in_use);
   }
 
   // How much may be kept beside what is in use, where the budget alone would keep `budget`.
   size_t beyond(size_t budget, size_t in_use) const {
     if (!is_in_force()) return budget;
-    const size_t peak = std::max({before_, highest_, in_use});
-    return std::max(budget, std::min(budget + (peak - in_use), bound_.load(std::memory_order_relaxed)));
+    const size_t peak = max(before_, highest_, in_use);
+    return max(budget, min(budget + (peak - in_use), bound_.load(kRelaxed)));
   }
 
   // The most that may be kept, where the limit without KeptByAge is `kept`.
-  size_t most(size_t kept) const {
-    return is_in_force() ? std::max(kept, bound_.load(std::memory_order_relaxed)) : kept;
-  }
+  size_t most(size_t kept) const { return is_in_force() ? max(kept, bound_.load(kRelaxed)) : kept; }
 
  private:
   const WakeEvent* wake_event_ = nullptr;
-  std::atomic<size_t> bound_{0};
+  Atomic<size_t> bound_{0};
   size_t before_ = 0;   // highest use in the previous interval
   size_t highest_ = 0;  // the same of the current one
   uint32_t since_ = 0;  // milliseconds: when the current one began

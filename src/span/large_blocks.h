@@ -7,7 +7,7 @@
 // so that the window has places for those. Thread-safe, without state of its own.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "span/mapping_store.h"
 #include "span/span_store.h"

@@ -1,7 +1,6 @@
 #include "span/large_index.h"
 
-#include <utility>
-
+#include "base/algorithm.h"
 #include "os/memory.h"
 
 namespace snug {
@@ -36,7 +35,7 @@ LargeIndex::Table LargeIndex::longer() const {
 
 LargeIndex::Table LargeIndex::move_to(Table fresh) {
   if (fresh.capacity <= table_.capacity) return fresh;
-  const Table old = std::exchange(table_, fresh);
+  const Table old = exchange(table_, fresh);
   for (size_t i = 0; i < old.capacity; ++i)
     if (old.slots[i] != nullptr) put(old.slots[i]);
   return old;

@@ -3,8 +3,8 @@
 // no tombstones. The caller holds the lock. O(1) expected.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "span/mapped_block.h"
 

@@ -4,11 +4,11 @@
 //     |======= block ==========|~~~~ tail ~~~~~~~|___ zero ______|.... room .....|
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/list.h"
+#include "base/optional.h"
 #include "span/mapping.h"
 #include "span/span.h"
 
@@ -29,9 +29,9 @@ struct alignas(64) MappedBlock : Mapping {
   size_t usable = 0;               // bytes the caller may use; 0: free
   size_t written = 0;  // nothing at or beyond this offset has been handed out since it was mapped, or purged
   uint32_t freed_at = 0;
-  bool is_kept = false;           // in the cache, or among those with a tail
-  bool was_tail = false;          // of another block: free, and its start was never handed out
-  std::optional<Paging> advised;  // as the OS was last advised; nothing: it was not
+  bool is_kept = false;      // in the cache, or among those with a tail
+  bool was_tail = false;     // of another block: free, and its start was never handed out
+  Optional<Paging> advised;  // as the OS was last advised; nothing: it was not
 
   bool is_live() const { return usable != 0; }
   // Bytes, perhaps backed, that are not in use: all that was written of a free block, the tail of a live one.

@@ -1,8 +1,8 @@
 #include "span/mapping.h"
 
-#include <algorithm>
-
+#include "base/algorithm.h"
 #include "base/bits.h"
+#include "base/fixed_array.h"
 #include "base/units.h"
 #include "os/memory.h"
 
@@ -15,11 +15,11 @@ constexpr size_t kMostRoom = size_t{1} << 30;
 constexpr size_t kPartAhead = 16;
 
 // The length with room for the block to double.
-size_t with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
+size_t with_room(size_t bytes) { return bytes + min(bytes, kMostRoom); }
 
 // How much of that is memory: enough that a huge page which begins within the block lies within the memory.
 size_t with_memory_ahead(size_t bytes) {
-  return std::min(with_room(bytes), bytes + std::max(round_down(bytes / kPartAhead, os::page_size()), kChunkSize));
+  return min(with_room(bytes), bytes + max(round_down(bytes / kPartAhead, os::page_size()), kChunkSize));
 }
 
 }  // namespace
@@ -39,14 +39,14 @@ bool Mapping::make_to_grow(size_t bytes, bool with_room) {
 
 bool Mapping::reaches(size_t bytes) const {
   if (writable == mapped) return bytes <= writable;
-  return std::min(round_up(start + bytes, kChunkSize) - start, mapped) <= writable;
+  return min(round_up(start + bytes, kChunkSize) - start, mapped) <= writable;
 }
 
 void Mapping::grow(size_t bytes, bool with_room) {
   if (bytes <= mapped) grow_into_room(bytes);
   if (bytes <= writable) return;
   drop_room();
-  for (const size_t more : {with_memory_ahead(bytes), bytes}) {
+  for (const size_t more : FixedArray{with_memory_ahead(bytes), bytes}) {
     void* const grown = os::grow(at<void>(start), writable, more);
     if (grown == nullptr) continue;
     start = address_of(grown);
@@ -59,9 +59,9 @@ void Mapping::grow(size_t bytes, bool with_room) {
 
 // Turns room into memory. Addresses that were released for it and did not become memory are reserved again.
 void Mapping::grow_into_room(size_t bytes) {
-  const size_t opened = std::min(with_memory_ahead(bytes), mapped);
+  const size_t opened = min(with_memory_ahead(bytes), mapped);
   if (!os::release(at<void>(start + writable), opened - writable)) return;
-  for (const size_t more : {opened, bytes}) {
+  for (const size_t more : FixedArray{opened, bytes}) {
     if (more <= writable || !os::lengthen(at<void>(start), writable, more)) continue;
     writable = more;
     break;

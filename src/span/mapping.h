@@ -15,8 +15,8 @@
 // For one thread at a time, which holds no shared lock: all functions here make system calls.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace snug {
 

@@ -1,10 +1,11 @@
 #include "span/mapping_store.h"
 
-#include <algorithm>
-#include <cstring>
-#include <iterator>
+#include <string.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/bits.h"
+#include "base/pair.h"
 #include "os/clock.h"
 #include "os/memory.h"
 
@@ -41,11 +42,11 @@ void* MappingStore::allocate(const LargeRequest& request) {
       }
       mapped_detached_ -= block->mapped;
     }
-    if (request.zeroed) to_clear = std::min(block->written, usable);
+    if (request.zeroed) to_clear = min(block->written, usable);
     start = hand_out(block, usable);
   }
   if (to_clear > kClearedByHand && os::purge(start, to_clear)) to_clear = 0;
-  std::memset(start, 0, to_clear);
+  memset(start, 0, to_clear);
   return start;
 }
 
@@ -115,7 +116,7 @@ bool MappingStore::keeps_too_much() const {
 void MappingStore::write_up_to(MappedBlock* block, size_t usable) {
   if (usable <= block->written) return;
   const size_t more = usable - block->written;
-  written_.store(bytes_grown() + more, std::memory_order_relaxed);
+  written_.store(bytes_grown() + more, kRelaxed);
   block->written = usable;
   budget_.took(more, retain_);
 }
@@ -161,7 +162,7 @@ void MappingStore::note_use() {
 // What is wrong with an address that is not the start of a live block. Slow, but the process ends after one report.
 LargeFree MappingStore::reason_unknown(uintptr_t start) {
   LargeFree reason =
-      std::find(gone_, std::end(gone_), start) != std::end(gone_) ? LargeFree::kAlreadyFree : LargeFree::kUnknown;
+      find_value(gone_, end_of(gone_), start) != end_of(gone_) ? LargeFree::kAlreadyFree : LargeFree::kUnknown;
   for (MappedBlock* kept = cache_.front(); kept != nullptr; kept = CacheList::next(kept))
     if (kept->start == start) reason = LargeFree::kAlreadyFree;
   return find_around(start) != 0 ? LargeFree::kInside : reason;
@@ -192,7 +193,7 @@ MappedBlock* MappingStore::oldest_kept() const {
 // The block is not kept.
 void MappingStore::keep(MappedBlock* block) {
   // While nothing was kept, growth of others called for no purge. But part of what is in transit may come back.
-  if (oldest_kept() == nullptr && bytes_in_transit_ == 0) forgive(grown_.load(std::memory_order_relaxed));
+  if (oldest_kept() == nullptr && bytes_in_transit_ == 0) forgive(grown_.load(kRelaxed));
   block->freed_at = os::milliseconds();
   list_of(*block).push_back(block);
   count_kept(block);
@@ -203,7 +204,7 @@ void MappingStore::note_oldest() {
   const MappedBlock* const block = oldest_kept();
   const uint64_t oldest = block == nullptr ? kNoneKept : block->freed_at;
   // Every thread reads it: written only where it changes.
-  if (oldest != oldest_.load(std::memory_order_relaxed)) oldest_.store(oldest, std::memory_order_relaxed);
+  if (oldest != oldest_.load(kRelaxed)) oldest_.store(oldest, kRelaxed);
 }
 
 // Called when the block was put into its list.
@@ -262,7 +263,7 @@ size_t MappingStore::copy_extents(size_t* place, LargeExtent* extents, size_t mo
   return count;
 }
 
-std::pair<uintptr_t, uintptr_t> MappingStore::index_range() {
+Pair<uintptr_t, uintptr_t> MappingStore::index_range() {
   LockGuard guard(lock_);
   const uintptr_t start = address_of(index_.table().slots);
   return {start, start + index_.bytes()};

@@ -15,15 +15,15 @@
 // cache nor index, and a tail becomes a mapping of its own before it goes.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/in_flight_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/owner_counter.h"
+#include "base/pair.h"
 #include "span/huge_page_gauge.h"
 #include "span/kept_budget.h"
 #include "span/kept_by_age.h"
@@ -70,7 +70,7 @@ class MappingStore {
   static constexpr size_t kMostForGrowth = 4096;
 
   // `grown`: bytes that the span store, which cannot use what is kept here, has taken from the OS so far.
-  constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const std::atomic<size_t>& grown)
+  constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const Atomic<size_t>& grown)
       : grown_(grown), arena_(arena), gauge_(gauge), records_(arena) {}
 
   // Before any other use.
@@ -109,7 +109,7 @@ class MappingStore {
   Purge purge_overdue();
   // The same, without the lock where nothing is overdue.
   void purge_as_due() {
-    const uint64_t oldest = oldest_.load(std::memory_order_relaxed);
+    const uint64_t oldest = oldest_.load(kRelaxed);
     if (oldest != kNoneKept && is_overdue(static_cast<uint32_t>(oldest))) purge_overdue();
   }
   // Purges for growth: gives back, from the end of the oldest kept block and then of the next, as much as the span
@@ -117,9 +117,9 @@ class MappingStore {
   // block's tail whole; an excess counts for the next time. Where nothing is kept it reads one word that no thread
   // writes.
   void purge_for_growth() {
-    if (oldest_.load(std::memory_order_relaxed) == kNoneKept) return;
-    const size_t grown = grown_.load(std::memory_order_relaxed);
-    if (grown > made_way_.load(std::memory_order_relaxed)) purge_for_growth_slowly(grown);
+    if (oldest_.load(kRelaxed) == kNoneKept) return;
+    const size_t grown = grown_.load(kRelaxed);
+    if (grown > made_way_.load(kRelaxed)) purge_for_growth_slowly(grown);
   }
   // Gives back the oldest of what is kept beyond the bounds, which drop when no thread answers the wake event any more.
   Purge purge_excess();
@@ -129,14 +129,14 @@ class MappingStore {
   size_t bytes_kept() const { return bytes_kept_.get(); }
 
   // Bytes handed out so far in memory that the OS had yet to back. Needs no lock.
-  size_t bytes_grown() const { return written_.load(std::memory_order_relaxed); }
+  size_t bytes_grown() const { return written_.load(kRelaxed); }
 
   LargeStatistics statistics();
   // Lets the caller look at every mapping, a few at a time, while mappings may come and go: writes up to `most` of
   // those behind *place (0 at first) and advances *place; returns how many, 0 at the end.
   size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
   // The index, as [first byte, end).
-  std::pair<uintptr_t, uintptr_t> index_range();
+  Pair<uintptr_t, uintptr_t> index_range();
   const char* check();
 
   // Fork: held while no block is on its way between the cache, the index and the OS.
@@ -192,9 +192,9 @@ class MappingStore {
   void remember_gone(uintptr_t start) SNUG_REQUIRES(lock_) { gone_[gone_count_++ % kRemembered] = start; }
 
   // Every refill reads these; they lie apart from what each operation on a large block writes.
-  alignas(kCacheLine) std::atomic<uint64_t> oldest_{kNoneKept};  // when the oldest kept was freed, milliseconds
-  std::atomic<size_t> made_way_{0};                              // for so much growth of others
-  const std::atomic<size_t>& grown_;
+  alignas(kCacheLine) Atomic<uint64_t> oldest_{kNoneKept};  // when the oldest kept was freed, milliseconds
+  Atomic<size_t> made_way_{0};                              // for so much growth of others
+  const Atomic<size_t>& grown_;
   uint32_t purge_after_ = Retention{}.milliseconds;
   MetaArena& arena_;
 
@@ -219,7 +219,7 @@ class MappingStore {
   size_t usable_detached_ SNUG_GUARDED_BY(lock_) = 0;
   size_t mapped_detached_ SNUG_GUARDED_BY(lock_) = 0;  // or on their way from the cache into use
   size_t bytes_released_ SNUG_GUARDED_BY(lock_) = 0;
-  std::atomic<size_t> written_{0};
+  Atomic<size_t> written_{0};
   // Where blocks lay that went back or moved, lately: to tell a double free as such.
   uintptr_t gone_[kRemembered] SNUG_GUARDED_BY(lock_) = {};
   size_t gone_count_ SNUG_GUARDED_BY(lock_) = 0;

@@ -1,7 +1,7 @@
 // MappingStore's way back to the OS: what goes, by amount, by age, for the growth of others, and on request. The lock
 // is held in all but the public functions; what is on its way is in the thread's hands, and counts as in transit.
-#include <algorithm>
-
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "os/clock.h"
 #include "os/memory.h"
@@ -137,19 +137,19 @@ bool MappingStore::cut_every_tail() {
 // How many bytes of the block stay if so many go from its end; of a live one, the usable ones. No huge page is broken.
 size_t MappingStore::without_end(const MappedBlock& block, size_t bytes) {
   if (block.is_live()) return block.usable;
-  const uintptr_t end = block.start + block.written - std::min(block.written, bytes);
-  return std::max(block.start, round_down(end, kChunkSize)) - block.start;
+  const uintptr_t end = block.start + block.written - min(block.written, bytes);
+  return max(block.start, round_down(end, kChunkSize)) - block.start;
 }
 
 // The growth of others so far calls for no purge any more.
 void MappingStore::forgive(size_t grown) {
-  if (grown > made_way_.load(std::memory_order_relaxed)) made_way_.store(grown, std::memory_order_relaxed);
+  if (grown > made_way_.load(kRelaxed)) made_way_.store(grown, kRelaxed);
 }
 
 void MappingStore::purge_for_growth_slowly(size_t grown) {
   const auto owed = [&](const MappedBlock* oldest) {
     lock_.assume_held();
-    const size_t made = made_way_.load(std::memory_order_relaxed);
+    const size_t made = made_way_.load(kRelaxed);
     if (grown <= made) return kNotDue;
     if (bytes_kept_.get() == 0) {
       // Where only addresses are kept there is nothing to purge.
@@ -157,7 +157,7 @@ void MappingStore::purge_for_growth_slowly(size_t grown) {
       return kNotDue;
     }
     const size_t stays = without_end(*oldest, grown - made);
-    made_way_.store(made + oldest->written - stays, std::memory_order_relaxed);
+    made_way_.store(made + oldest->written - stays, kRelaxed);
     return stays;
   };
   while (give_back_oldest(owed) == Purge::kDone) {

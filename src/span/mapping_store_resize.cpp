@@ -1,6 +1,5 @@
 // MappingStore's blocks of changing length: what realloc does without copying.
-#include <algorithm>
-
+#include "base/algorithm.h"
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "os/clock.h"
@@ -121,7 +120,7 @@ void MappingStore::touch_by_the_clock(const MappedBlock& block, size_t written) 
   if (block.advised == Paging::kHuge)
     touch_huge_page(gauge_, at<char>(next));
   else if (gauge_.compares())
-    touch_small_pages(gauge_, at<char>(next), std::min<size_t>(end - next, kTouchedToCompare));
+    touch_small_pages(gauge_, at<char>(next), min<size_t>(end - next, kTouchedToCompare));
 }
 
 }  // namespace snug

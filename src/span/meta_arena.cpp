@@ -1,9 +1,11 @@
 #include "span/meta_arena.h"
 
-#include <cstring>
-#include <utility>
+#include <string.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/bits.h"
+#include "base/in_place.h"
 #include "os/memory.h"
 
 namespace snug {
@@ -21,14 +23,14 @@ void* MetaArena::allocate(size_t bytes) {
     LockGuard guard(lock_);
     bool was_low = current_.left() < kLittle;
     if (current_.left() < bytes && reserve_.left() >= kLinkBytes + bytes) {
-      use(std::exchange(reserve_, {}));
+      use(exchange(reserve_, {}));
       was_low = false;
     }
     if (current_.left() >= bytes) {
       void* record = at<void>(current_.cursor);
       current_.cursor += bytes;
-      used_.fetch_add(bytes, std::memory_order_relaxed);
-      if (!was_low && current_.left() < kLittle) is_low_.store(true, std::memory_order_relaxed);
+      used_.fetch_add(bytes, kRelaxed);
+      if (!was_low && current_.left() < kLittle) is_low_.store(true, kRelaxed);
       return record;
     }
   } while (stock_late(kLinkBytes + bytes));
@@ -51,15 +53,14 @@ bool MetaArena::is_short() const {
 bool MetaArena::adopt_page(void* page) {
   LockGuard guard(lock_);
   if (!is_short()) return false;
-  std::memset(page, 0, kPageSize);
+  memset(page, 0, kPageSize);
   reserve_ = {address_of(page), address_of(page) + kPageSize};
   return true;
 }
 
 // The rest of the last mapping is forgotten: less than one record, and untouched.
 void MetaArena::use(Mapping mapping) {
-  newest_.store(::new (at<void>(mapping.cursor)) Link{newest_.load(std::memory_order_relaxed), mapping.end},
-                std::memory_order_release);
+  newest_.store(::new (InPlace{at<void>(mapping.cursor)}) Link{newest_.load(kRelaxed), mapping.end}, kRelease);
   current_ = {mapping.cursor + kLinkBytes, mapping.end};
 }
 
@@ -97,10 +98,10 @@ bool MetaArena::stock(size_t bytes) {
   size *= 4;
   {
     LockGuard guard(lock_);
-    is_low_.store(false, std::memory_order_relaxed);
+    is_low_.store(false, kRelaxed);
     if (reserve_.left() < bytes) {
       reserve_ = {address_of(fresh), address_of(fresh) + size};
-      mapped_.fetch_add(size, std::memory_order_relaxed);
+      mapped_.fetch_add(size, kRelaxed);
       return true;
     }
   }
@@ -110,7 +111,7 @@ bool MetaArena::stock(size_t bytes) {
 
 void MetaArena::stock_ahead() {
   // After a refusal the OS is not asked again before a record needs it.
-  if (!stock(kLinkBytes + kRecordAlignment)) is_low_.store(false, std::memory_order_relaxed);
+  if (!stock(kLinkBytes + kRecordAlignment)) is_low_.store(false, kRelaxed);
 }
 
 }  // namespace snug

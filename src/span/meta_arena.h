@@ -4,12 +4,12 @@
 // (span/span_store_records.cpp).
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <new>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/bits.h"
+#include "base/in_place.h"
 #include "base/lock.h"
 #include "base/units.h"
 
@@ -42,19 +42,19 @@ class alignas(kCacheLine) MetaArena {
   // Maps ahead of need where little is left, because callers of allocate() hold locks under which no system call may
   // happen. Every thread calls this in a slow operation, while it holds no lock. One load if enough is left.
   void stock_as_due() {
-    if (is_low_.load(std::memory_order_relaxed)) [[unlikely]]
+    if (is_low_.load(kRelaxed)) [[unlikely]]
       stock_ahead();
   }
 
   // Calls visit(first byte, end) for each mapping that records were cut from. Thread-safe.
   template <class Visit>
   void for_each_mapping(Visit visit) const {
-    for (const Link* link = newest_.load(std::memory_order_acquire); link != nullptr; link = link->before)
+    for (const Link* link = newest_.load(kAcquire); link != nullptr; link = link->before)
       visit(address_of(link), link->end);
   }
 
-  size_t bytes_used() const { return used_.load(std::memory_order_relaxed); }
-  size_t bytes_mapped() const { return mapped_.load(std::memory_order_relaxed); }
+  size_t bytes_used() const { return used_.load(kRelaxed); }
+  size_t bytes_mapped() const { return mapped_.load(kRelaxed); }
 
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
@@ -79,14 +79,14 @@ class alignas(kCacheLine) MetaArena {
   void stock_ahead();
 
   bool is_guarded_ = false;
-  std::atomic<bool> is_low_{true};  // and nothing is in reserve
+  Atomic<bool> is_low_{true};  // and nothing is in reserve
 
   alignas(kCacheLine) SharedLock lock_;
   Mapping current_ SNUG_GUARDED_BY(lock_);
   Mapping reserve_ SNUG_GUARDED_BY(lock_);
-  std::atomic<const Link*> newest_{nullptr};
-  std::atomic<size_t> used_{0};
-  std::atomic<size_t> mapped_{0};
+  Atomic<const Link*> newest_{nullptr};
+  Atomic<size_t> used_{0};
+  Atomic<size_t> mapped_{0};
 };
 
 // A free list of records of one type over the arena; it takes the arena's lock once for several records. The caller
@@ -106,7 +106,7 @@ class RecordPool {
     if (!prepare(1)) return nullptr;
     Free* record = free_;
     free_ = record->next;
-    return ::new (static_cast<void*>(record)) T{};
+    return ::new (InPlace{static_cast<void*>(record)}) T{};
   }
   void recycle(T* record) {
     record->~T();
@@ -128,7 +128,7 @@ class RecordPool {
     for (; count != 0 && record != nullptr; --count) record = record->next;
     return count == 0;
   }
-  void add(void* record) { free_ = ::new (record) Free{free_}; }
+  void add(void* record) { free_ = ::new (InPlace{record}) Free{free_}; }
 
   // Adds the last record first, so that records are taken in the order of their addresses.
   bool stock(size_t count) {

@@ -1,8 +1,9 @@
 #include "span/page_map.h"
 
-#include <algorithm>
-#include <bit>
-
+#include "base/algorithm.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/fixed_array.h"
 #include "os/memory.h"
 #include "os/process.h"
 
@@ -28,13 +29,12 @@ constexpr size_t kPlaces = (kLastPlace - kFirstPlace) / kChunkSize;
 constexpr size_t kClassesOffset = 45 * 64;
 
 size_t window_size(size_t limit) {
-  if (limit != SIZE_MAX)
-    return std::clamp(std::bit_ceil(std::min(limit, kUsualWindow)) * 4, kLeastWindow, kUsualWindow);
-  return std::max(kUsualWindow, std::bit_ceil(os::total_memory()) * 4);
+  if (limit != SIZE_MAX) return clamp(bit_ceil(min(limit, kUsualWindow)) * 4, kLeastWindow, kUsualWindow);
+  return max(kUsualWindow, bit_ceil(os::total_memory()) * 4);
 }
 
 size_t reservation_size(size_t limit) {
-  return std::clamp(round_down(os::reservation_limit(limit), kChunkSize), kChunkSize, kFirstReservation);
+  return clamp(round_down(os::reservation_limit(limit), kChunkSize), kChunkSize, kFirstReservation);
 }
 
 // Makes the part [first, last) of an array writable, rounded outwards to OS pages.
@@ -53,7 +53,7 @@ bool PageMap::open() {
   const size_t size = window_size(limit);
   const size_t pages = size >> kPageShift;
   const size_t chunks = size >> kChunkShift;
-  chunks_for_runs_ = std::min(size, limit) / 2 >> kChunkShift;
+  chunks_for_runs_ = min(size, limit) / 2 >> kChunkShift;
   const size_t bytes = pages * (sizeof *classes_ + sizeof *entries_) + chunks * sizeof(Chunk) + kClassesOffset;
   // Before and behind them lies a write-protected OS page: the kernel puts the program's next mapping right below, and
   // a write beyond the end of that must not reach a entry.
@@ -61,9 +61,9 @@ bool PageMap::open() {
   array_bytes_ = guard + round_up(bytes, guard) + guard;
   void* arrays = os::map_read_only(array_bytes_);
   if (arrays == nullptr) return false;
-  entries_ = at<std::atomic<uint64_t>>(address_of(arrays) + guard);
+  entries_ = at<Atomic<uint64_t>>(address_of(arrays) + guard);
   chunks_ = reinterpret_cast<Chunk*>(entries_ + pages);
-  classes_ = reinterpret_cast<std::atomic<ScaledClass>*>(reinterpret_cast<char*>(chunks_ + chunks) + kClassesOffset);
+  classes_ = reinterpret_cast<Atomic<ScaledClass>*>(reinterpret_cast<char*>(chunks_ + chunks) + kClassesOffset);
 
   // Where the first reservation is to begin.
   const uintptr_t place = kSanitized ? 0 : kFirstPlace + os::random_seed() % kPlaces * kChunkSize;
@@ -78,7 +78,7 @@ bool PageMap::open() {
 
 PageMap::Reservation PageMap::reserve_more(uintptr_t end) {
   for (size_t unit = unit_; unit >= kChunkSize; unit /= 2) {
-    for (const uintptr_t hint : {end, uintptr_t{0}}) {
+    for (const uintptr_t hint : FixedArray{end, uintptr_t{0}}) {
       // One chunk more than needed where the kernel may choose: its choice is not aligned to chunks.
       const size_t bytes = hint != 0 ? unit : unit + kChunkSize;
       void* start = os::reserve(at<void>(hint), bytes);
@@ -93,7 +93,7 @@ PageMap::Reservation PageMap::reserve_more(uintptr_t end) {
       const uintptr_t last = round_down(address_of(start) + bytes, kChunkSize);
       if (first < last && make_arrays_writable(first, last)) {
         os::prefer_small_pages(at<void>(first), last - first);
-        reserved_.fetch_add(bytes, std::memory_order_relaxed);
+        reserved_.fetch_add(bytes, kRelaxed);
         note_reserved(page_of(at<void>(first)), {static_cast<uint32_t>((last - first) >> kPageShift)});
         placed_ = true;
         if (may_double_ && unit == unit_ && unit_ < kLargestReservation) unit_ *= 2;
@@ -108,8 +108,8 @@ PageMap::Reservation PageMap::reserve_more(uintptr_t end) {
 }
 
 void PageMap::note_reserved(PageId first, PageCount pages) {
-  first_reserved_.store(std::min(first_reserved().value, first.value), std::memory_order_relaxed);
-  end_reserved_.store(std::max(end_reserved().value, (first + pages).value), std::memory_order_relaxed);
+  first_reserved_.store(min(first_reserved().value, first.value), kRelaxed);
+  end_reserved_.store(max(end_reserved().value, (first + pages).value), kRelaxed);
 }
 
 // False if the range lies outside of the window, or the OS refuses.
@@ -125,7 +125,7 @@ bool PageMap::commit_chunk(void* chunk) { return os::commit(chunk, kChunkSize); 
 
 bool PageMap::release_chunk(PageId first) {
   if (!os::release(start_of(first), kChunkSize)) return false;
-  reserved_.fetch_sub(kChunkSize, std::memory_order_relaxed);
+  reserved_.fetch_sub(kChunkSize, kRelaxed);
   return true;
 }
 
@@ -134,7 +134,7 @@ bool PageMap::retake_chunk(PageId first) {
   void* start = os::reserve(wanted, kChunkSize);
   if (start == wanted && os::commit(start, kChunkSize)) {
     os::prefer_small_pages(start, kChunkSize);
-    reserved_.fetch_add(kChunkSize, std::memory_order_relaxed);
+    reserved_.fetch_add(kChunkSize, kRelaxed);
     return true;
   }
   if (start != nullptr) os::release(start, kChunkSize);
@@ -144,7 +144,7 @@ bool PageMap::retake_chunk(PageId first) {
 bool PageMap::release_unused(Reservation reservation) {
   const size_t bytes = reservation.end - reservation.next;
   if (!os::release(at<void>(reservation.next), bytes)) return false;
-  reserved_.fetch_sub(bytes, std::memory_order_relaxed);
+  reserved_.fetch_sub(bytes, kRelaxed);
   return true;
 }
 

@@ -15,11 +15,11 @@
 // writes its entries; any thread reads them, without a lock.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/units.h"
@@ -111,7 +111,7 @@ class PageMap {
   // Puts a chunk back, if none has been taken since.
   bool untake_chunk(void* chunk);
   // All that is left; the window has none then.
-  Reservation take_unused() { return std::exchange(newest_, {newest_.next, newest_.next}); }
+  Reservation take_unused() { return exchange(newest_, {newest_.next, newest_.next}); }
   bool has_none() const { return newest_.empty(); }
   // Where the next reservation should begin.
   uintptr_t end() const { return newest_.end; }
@@ -135,21 +135,17 @@ class PageMap {
   SNUG_ALWAYS_INLINE bool contains(const void* block) const { return index_of(block) < pages_; }
   SNUG_ALWAYS_INLINE size_t index_of(const void* block) const { return (address_of(block) - base_) >> kPageShift; }
   SNUG_ALWAYS_INLINE size_t page_limit() const { return pages_; }
-  SNUG_ALWAYS_INLINE ScaledClass class_at(size_t index) const {
-    return classes_[index].load(std::memory_order_relaxed);
-  }
+  SNUG_ALWAYS_INLINE ScaledClass class_at(size_t index) const { return classes_[index].load(kRelaxed); }
 
   uintptr_t base() const { return base_; }
-  const std::atomic<ScaledClass>* classes() const { return classes_; }
+  const Atomic<ScaledClass>* classes() const { return classes_; }
 
   PageId page_of(const void* address) const { return {static_cast<uint32_t>(index_of(address))}; }
   char* start_of(PageId page) const { return at<char>(base_ + (uint64_t{page.value} << kPageShift)); }
 
-  PageEntry entry(PageId page) const { return PageEntry(entries_[page.value].load(std::memory_order_relaxed)); }
-  void set_entry(PageId page, PageEntry entry) { entries_[page.value].store(entry.word_, std::memory_order_relaxed); }
-  void set_class(PageId page, ScaledClass scaled_class) {
-    classes_[page.value].store(scaled_class, std::memory_order_relaxed);
-  }
+  PageEntry entry(PageId page) const { return PageEntry(entries_[page.value].load(kRelaxed)); }
+  void set_entry(PageId page, PageEntry entry) { entries_[page.value].store(entry.word_, kRelaxed); }
+  void set_class(PageId page, ScaledClass scaled_class) { classes_[page.value].store(scaled_class, kRelaxed); }
   Chunk& chunk(PageId page) { return chunks_[page.chunk()]; }
 
   // How many chunks there may be before runs are refused new ones: half of the window, so that small blocks always have
@@ -157,8 +153,8 @@ class PageMap {
   size_t chunks_for_runs() const { return chunks_for_runs_; }
 
   // The chunks that there have been lie in [first_reserved, end_reserved), others' addresses between them perhaps.
-  PageId first_reserved() const { return {first_reserved_.load(std::memory_order_relaxed)}; }
-  PageId end_reserved() const { return {end_reserved_.load(std::memory_order_relaxed)}; }
+  PageId first_reserved() const { return {first_reserved_.load(kRelaxed)}; }
+  PageId end_reserved() const { return {end_reserved_.load(kRelaxed)}; }
   // Calls visit(first byte, end) for each part of the arrays that describes those chunks, in whole OS pages.
   template <class Visit>
   void for_each_array(Visit visit) const {
@@ -170,7 +166,7 @@ class PageMap {
     visit(address_of(chunks_ + first.chunk()), address_of(chunks_ + end.chunk()));
   }
 
-  size_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
+  size_t bytes_reserved() const { return reserved_.load(kRelaxed); }
   size_t bytes_of_arrays() const { return array_bytes_; }
 
  private:
@@ -180,8 +176,8 @@ class PageMap {
   // What every thread reads.
   alignas(kCacheLine) uintptr_t base_ = 0;
   size_t pages_ = 0;
-  std::atomic<ScaledClass>* classes_ = nullptr;
-  std::atomic<uint64_t>* entries_ = nullptr;
+  Atomic<ScaledClass>* classes_ = nullptr;
+  Atomic<uint64_t>* entries_ = nullptr;
   Chunk* chunks_ = nullptr;
 
   size_t array_bytes_ = 0;
@@ -189,9 +185,9 @@ class PageMap {
 
   // What each new chunk writes.
   alignas(kCacheLine) Reservation newest_;
-  std::atomic<size_t> reserved_{0};
-  std::atomic<uint32_t> first_reserved_{UINT32_MAX};
-  std::atomic<uint32_t> end_reserved_{0};
+  Atomic<size_t> reserved_{0};
+  Atomic<uint32_t> first_reserved_{UINT32_MAX};
+  Atomic<uint32_t> end_reserved_{0};
   bool placed_ = false;  // the base is final
   size_t unit_ = 0;      // how much to reserve at once
   bool may_double_ = false;

@@ -2,7 +2,7 @@
 // entries of its first and last page (a boundary tag at each end), so that neighbours coalesce in O(1).
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
 #include "base/list.h"
 #include "base/units.h"

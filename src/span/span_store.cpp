@@ -1,8 +1,7 @@
 #include "span/span_store.h"
 
-#include <algorithm>
-#include <bit>
-
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/thread_relative.h"
@@ -20,7 +19,7 @@ constexpr uint32_t kLongRun = 4;
 // Any run of this length holds an aligned start for `pages`. A chunk is aligned to its own length, so that a whole one
 // always does.
 PageCount run_with(PageCount pages, PageCount alignment) {
-  return {std::min<uint32_t>(pages.value + alignment.value - 1, kPagesPerChunk)};
+  return {min<uint32_t>(pages.value + alignment.value - 1, kPagesPerChunk)};
 }
 
 }  // namespace
@@ -30,7 +29,7 @@ Span* SpanStore::Bins::shortest(PageCount at_least) const {
   for (size_t word = first / 64; word < kWords; ++word) {
     uint64_t candidates = occupied[word];
     if (word == first / 64) candidates &= ~uint64_t{0} << (first % 64);
-    if (candidates != 0) return by_length[word * 64 + static_cast<size_t>(std::countr_zero(candidates))].front();
+    if (candidates != 0) return by_length[word * 64 + static_cast<size_t>(trailing_zeros(candidates))].front();
   }
   return nullptr;
 }
@@ -89,7 +88,7 @@ void SpanStore::begin_wilderness(Span* chunk) {
   const uint32_t now = os::milliseconds();
   if (!refaulted_lately(now)) bytes_missing_ = 0;
   if (bytes_missing_ == 0) return;
-  bytes_missing_ -= std::min(bytes_missing_, kChunkSize);
+  bytes_missing_ -= min(bytes_missing_, kChunkSize);
   refaulted_since_ = now;
 }
 
@@ -195,7 +194,7 @@ bool SpanStore::has_dirty(PageCount pages, PageCount alignment) {
 }
 
 void SpanStore::free(Span* span, PageCount touched) {
-  span->written = std::max(span->written, touched);
+  span->written = max(span->written, touched);
   SpanBatch batch;
   batch.push_back(span);
   free_all(batch);
@@ -293,7 +292,7 @@ void SpanStore::count_growth(PageId first, PageCount pages) {
   const size_t clean = pages.value - chunk.count_dirty(first.in_chunk(), pages);
   if (clean == 0) return;
   const size_t gone = chunk.count_gone(first.in_chunk(), pages);
-  bytes_grown_.store(bytes_grown_.load(std::memory_order_relaxed) + clean * kPageSize, std::memory_order_relaxed);
+  bytes_grown_.store(bytes_grown_.load(kRelaxed) + clean * kPageSize, kRelaxed);
   budget_.took(gone * kPageSize, most_kept());
   if (!aged_.is_empty()) [[unlikely]]
     bytes_refaulted_ += aged_.took(gone * kPageSize, os::milliseconds());

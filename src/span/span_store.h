@@ -26,10 +26,10 @@
 // no span, and is refused by the OS, waits for the threads that have one detached.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/in_flight_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -82,12 +82,12 @@ class SpanStore {
   // was in use of late may stay up to `by_age` while the background thread answers the wake event.
   void bound_retention(size_t bytes, size_t in_use, size_t by_age = 0) {
     by_age_.bound(by_age);
-    retain_.store(bytes, std::memory_order_relaxed);
-    retain_in_use_.store(in_use, std::memory_order_relaxed);
+    retain_.store(bytes, kRelaxed);
+    retain_in_use_.store(in_use, kRelaxed);
   }
   // Before any other use: sets how much is kept before any refault. Without this call that is KeptBudget::kLeast.
   void allow(size_t bytes) SNUG_UNPROVED { budget_ = KeptBudget(bytes); }
-  size_t retain() const { return retain_.load(std::memory_order_relaxed); }
+  size_t retain() const { return retain_.load(kRelaxed); }
   // The wake event to notify when free memory begins to age; the store summons the background thread by it once it has
   // two chunks.
   void set_wake_event(WakeEvent& wake_event) {
@@ -162,7 +162,7 @@ class SpanStore {
   bool ages();
 
   // Bytes of spans handed out so far that the OS had yet to back. Needs no lock.
-  constexpr const std::atomic<size_t>& bytes_grown() const { return bytes_grown_; }
+  constexpr const Atomic<size_t>& bytes_grown() const { return bytes_grown_; }
 
   // What each page of the chunk is for; false if its addresses are not ours at present. The wilderness, and spans that
   // a thread has detached, count as free.
@@ -254,8 +254,8 @@ class SpanStore {
   HugePageGauge& gauge_;
   MetaArena& arena_;
   WakeEvent* wake_event_ = nullptr;
-  std::atomic<size_t> retain_{Retention{}.bytes};
-  std::atomic<size_t> retain_in_use_{Retention{}.bytes};
+  Atomic<size_t> retain_{Retention{}.bytes};
+  Atomic<size_t> retain_in_use_{Retention{}.bytes};
 
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;
@@ -285,7 +285,7 @@ class SpanStore {
   uint32_t refaulted_since_ SNUG_GUARDED_BY(lock_) = 0;
   uint32_t huge_chunks_ SNUG_GUARDED_BY(lock_) = 0;
   // Refills read it while large blocks are kept.
-  alignas(kCacheLine) std::atomic<size_t> bytes_grown_{0};
+  alignas(kCacheLine) Atomic<size_t> bytes_grown_{0};
 };
 
 }  // namespace snug

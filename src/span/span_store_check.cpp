@@ -1,4 +1,5 @@
 // SpanStore's checks of its invariants.
+#include "base/fixed_array.h"
 #include "span/span_store.h"
 
 namespace snug {
@@ -61,7 +62,7 @@ const char* SpanStore::check() {
   size_t dirty_pages = 0;
   size_t free_pages = 0;
   size_t free_chunks = 0;
-  for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
+  for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     for (uint32_t bin = 0; bin < kPagesPerChunk; ++bin) {
       const BinList& list = bins->by_length[bin];
       if (tests_bit(bins->occupied, bin) == list.empty()) return "span store: a bin's bit contradicts its list";

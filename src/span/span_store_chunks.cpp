@@ -1,8 +1,9 @@
 // SpanStore's chunks: where they come from, what the OS is advised to back them by, and where they go. The system calls
 // happen without the lock, and threads that need a span meanwhile find another or add a chunk: one too many costs
 // addresses only. Only reservations are made by one thread while others wait, or there would be too many.
-#include <algorithm>
-
+#include "base/algorithm.h"
+#include "base/call_site.h"
+#include "base/fixed_array.h"
 #include "base/pause.h"
 #include "base/thread_relative.h"
 #include "os/memory.h"
@@ -164,7 +165,7 @@ bool SpanStore::read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) {
     } else if (!entry.is_none()) {
       use = entry.is_of_records() ? PageUse::kRecords : PageUse::kOther;
     }
-    for (const uint32_t end = std::min(i + pages, kPagesPerChunk); i != end; ++i) uses[i] = use;
+    for (const uint32_t end = min(i + pages, kPagesPerChunk); i != end; ++i) uses[i] = use;
   }
   return true;
 }
@@ -189,7 +190,7 @@ bool SpanStore::await_others() {
   if (in_flight_.is_empty()) return false;
   lock_.unlock();
   pause_a_moment();
-  SharedHolds::name(std::source_location::current());
+  SharedHolds::name(CallSite::current());
   lock_.lock();
   return true;
 }
@@ -208,7 +209,7 @@ bool SpanStore::release_addresses() {
     if (!gone && !reserves_ && page_map_.has_none()) page_map_.use(unused);
     any = gone;
   }
-  for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
+  for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
       detach(span);
       bool gone = false;

@@ -1,8 +1,9 @@
 // SpanStore's purging: by age, by amount, and on request.
-#include <algorithm>
-
+#include "base/algorithm.h"
 #include "base/at_a_time.h"
+#include "base/atomic.h"
 #include "base/bits.h"
+#include "base/fixed_array.h"
 #include "base/thread_relative.h"
 #include "os/clock.h"
 #include "os/memory.h"
@@ -65,7 +66,7 @@ size_t SpanStore::purge_run(Span* span) {
 
 // The span does not merge with its neighbours before it is clean: their memory is not due.
 void SpanStore::free_to_os(Span* span, PageCount touched) {
-  span->written = std::max(span->written, touched);
+  span->written = max(span->written, touched);
   LockGuard guard(lock_);
   note_use();
   mark_dirty(span->first, span->written);
@@ -90,7 +91,7 @@ void SpanStore::count_as_missing(size_t bytes) {
 // The oldest of what has lain unused for longer, small pages first; null if there is none.
 Span* SpanStore::older_than(uint32_t milliseconds) {
   const uint32_t now = os::milliseconds();
-  for (Paging paging : {Paging::kSmall, Paging::kHuge}) {
+  for (Paging paging : FixedArray{Paging::kSmall, Paging::kHuge}) {
     Span* oldest = age_list(paging).front();
     if (oldest != nullptr && now - oldest->freed_at > milliseconds) return oldest;
   }
@@ -115,9 +116,7 @@ bool SpanStore::ages() {
 size_t SpanStore::bytes_in_use() const { return (chunks_ * kPagesPerChunk - free_pages_ - free_detached_) * kPageSize; }
 
 // The more is in use, the less what is kept beside it matters, and the more may come back.
-size_t SpanStore::most_kept() const {
-  return std::max(retain(), std::min(bytes_in_use(), retain_in_use_.load(std::memory_order_relaxed)));
-}
+size_t SpanStore::most_kept() const { return max(retain(), min(bytes_in_use(), retain_in_use_.load(kRelaxed))); }
 
 // Called before a span or run is freed.
 void SpanStore::note_use() {
@@ -126,8 +125,7 @@ void SpanStore::note_use() {
 
 // A run of what is kept beyond the bounds; null if nothing is.
 Span* SpanStore::excess() {
-  if (dirty_pages_ * kPageSize <= by_age_.beyond(std::min(budget_.allowed(), most_kept()), bytes_in_use()))
-    return nullptr;
+  if (dirty_pages_ * kPageSize <= by_age_.beyond(min(budget_.allowed(), most_kept()), bytes_in_use())) return nullptr;
   // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
   // of huge pages wait for their age. While huge pages are dear, those that are there are kept before others.
   Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
@@ -166,7 +164,7 @@ void SpanStore::purge_as_due() {
 // oldest first: a few runs for each span, the rest with the next ones. Spans freed of late stay, as they are likely to
 // fit soon. Where KeptByAge is in force, the bound falls as more is in use, and excess goes whatever its age.
 void SpanStore::purge_for_growth() {
-  const size_t grown = bytes_grown_.load(std::memory_order_relaxed);
+  const size_t grown = bytes_grown_.load(kRelaxed);
   uint32_t runs = 0;
   for (; made_way_ < grown; ++runs) {
     if (runs == kAtATime) return;
@@ -175,7 +173,7 @@ void SpanStore::purge_for_growth() {
     if (bytes == 0) break;
     made_way_ += bytes;
   }
-  made_way_ = std::max(made_way_, grown);  // there is nothing old enough to purge for the rest
+  made_way_ = max(made_way_, grown);  // there is nothing old enough to purge for the rest
   for (; by_age_.is_in_force() && runs != kAtATime; ++runs) {
     Span* const span = excess();
     if (span == nullptr || purge_excess(span) == 0) return;

@@ -1,6 +1,7 @@
 // SpanStore's records, and what it gives the arena for those of others. Where the OS refuses the arena a mapping, as
 // under a limit on addresses, free pages of the store would be of no use for want of the records that describe them:
 // then a page of the store holds records, for ever. Its class is none, and its entry says what it is.
+#include "base/fixed_array.h"
 #include "span/span_store.h"
 
 namespace snug {
@@ -22,7 +23,7 @@ void SpanStore::prepare_records() {
 
 // A free span, a dirty one first, as it costs no new memory.
 Span* SpanStore::any_free() const {
-  for (const Bins* bins : {&bins_[0][1], &bins_[1][1], &bins_[0][0], &bins_[1][0]})
+  for (const Bins* bins : FixedArray{&bins_[0][1], &bins_[1][1], &bins_[0][0], &bins_[1][0]})
     if (Span* span = bins->shortest({1}); span != nullptr) return span;
   return nullptr;
 }

@@ -1,11 +1,9 @@
 // SpanStore's runs: blocks of many pages, which share memory with all others.
-#include <algorithm>
-#include <cstring>
-#include <iterator>
-#include <optional>
-#include <utility>
+#include <string.h>
 
+#include "base/algorithm.h"
 #include "base/bits.h"
+#include "base/optional.h"
 #include "base/thread_relative.h"
 #include "os/clock.h"
 #include "os/memory.h"
@@ -29,7 +27,7 @@ void* SpanStore::allocate_run(PageCount pages, PageCount alignment) {
 // The lock is held, here and in all private functions below; it is dropped during system calls.
 Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
   const PageCount longest{kPagesPerChunk};
-  Span* span = locate_free(std::min(pages + alignment - PageCount{1}, longest), Paging::kSmall, true);
+  Span* span = locate_free(min(pages + alignment - PageCount{1}, longest), Paging::kSmall, true);
   if (span != nullptr) span = take_located(span, pages, alignment, Paging::kSmall, nullptr);
   if (span == nullptr) return nullptr;
   put_in_run(span);
@@ -42,7 +40,7 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
 Span* SpanStore::take_over_chunks(PageCount pages) {
   for (;;) {
     prepare_records();
-    if (const std::optional<PageId> first = ChunkRow(page_map_, pages, Paging::kSmall).find())
+    if (const Optional<PageId> first = ChunkRow(page_map_, pages, Paging::kSmall).find())
       return take_row(*first, pages);
     if (!may_extend_for_runs() || (!supply_chunk(Paging::kSmall) && !await_others())) return nullptr;
   }
@@ -61,10 +59,10 @@ Span* SpanStore::take_row(PageId first, PageCount pages) {
       mark_dirty(next, span->pages);
       grew = true;
     }
-    span = take_located(span, {std::min(left, kPagesPerChunk)}, {1}, Paging::kSmall, nullptr);
+    span = take_located(span, {min(left, kPagesPerChunk)}, {1}, Paging::kSmall, nullptr);
     put_in_run(span);
     grew = grew || span->grew;
-    left -= std::min(left, span->pages.value);
+    left -= min(left, span->pages.value);
     next = span->first + span->pages;
   }
   run->grew = grew;
@@ -105,7 +103,7 @@ void SpanStore::clear_run(void* start, size_t bytes) {
     const PageId first = page_map_.page_of(at);
     // Other threads change the bits of other pages meanwhile.
     uint64_t dirty[kPagesPerChunk / 64];
-    for (size_t word = 0; word != std::size(dirty); ++word)
+    for (size_t word = 0; word != count_of(dirty); ++word)
       dirty[word] = load_shared(page_map_.chunk(first).dirty[word]);
     char* const chunk = page_map_.start_of(first.start_of_chunk());
     const auto page = [chunk](uint32_t i) { return chunk + PageCount{i}.bytes(); };
@@ -113,8 +111,8 @@ void SpanStore::clear_run(void* start, size_t bytes) {
       uint32_t to = from + 1;
       const bool is_dirty = tests_bit(dirty, from);
       while (to != kPagesPerChunk && tests_bit(dirty, to) == is_dirty) ++to;
-      const size_t length = static_cast<size_t>(std::min(page(to), end) - page(from));
-      if (is_dirty && (length <= kClearedByHand || !os::purge(page(from), length))) std::memset(page(from), 0, length);
+      const size_t length = static_cast<size_t>(min(page(to), end) - page(from));
+      if (is_dirty && (length <= kClearedByHand || !os::purge(page(from), length))) memset(page(from), 0, length);
       from = to;
     }
     at = chunk + kChunkSize;
@@ -202,7 +200,7 @@ bool SpanStore::lengthen_run(Span* first, PageCount more) {
   for (const PageId wanted = end + more; next < wanted;) {
     Span* span = page_map_.entry(next).record<Span>();
     remove(span);
-    span = take_located(span, std::min(span->pages, wanted - next), {1}, Paging::kSmall, nullptr);
+    span = take_located(span, min(span->pages, wanted - next), {1}, Paging::kSmall, nullptr);
     grew = grew || span->grew;
     next = span->first + span->pages;
     if (span->first.in_chunk() != 0) {

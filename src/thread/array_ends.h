@@ -15,9 +15,9 @@
 // places. Both sides are templates so that tests/schedule can run them in every order of their steps.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
+#include <stdint.h>
 
+#include "base/algorithm.h"
 #include "base/compiler.h"
 
 namespace snug {
@@ -51,7 +51,7 @@ uint32_t settle_base(Words words, uint32_t raised) {
   const uint32_t base = words.base_low();
   const auto gone = static_cast<int32_t>(base - words.top_low());
   if (gone <= 0) return raised;
-  const uint32_t kept_out = std::min(static_cast<uint32_t>(gone), raised);
+  const uint32_t kept_out = min(static_cast<uint32_t>(gone), raised);
   words.set_base_low(base - kept_out);
   return raised - kept_out;
 }

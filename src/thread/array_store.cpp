@@ -1,6 +1,6 @@
 #include "thread/array_store.h"
 
-#include <cstring>
+#include <string.h>
 
 #include "base/bits.h"
 
@@ -54,14 +54,14 @@ void** ArrayStore::exchange(void** array, size_t had, size_t held, size_t places
   {
     LockGuard guard(lock_);
     if (void** other = pop(places); other != nullptr) {
-      std::memcpy(other, array, held * sizeof(void*));
+      memcpy(other, array, held * sizeof(void*));
       push(array, had);
       return other;
     }
   }
   void** other = cut(places);
   if (other == nullptr) return nullptr;
-  std::memcpy(other, array, held * sizeof(void*));
+  memcpy(other, array, held * sizeof(void*));
   give(array, had);
   return other;
 }

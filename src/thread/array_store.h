@@ -3,8 +3,9 @@
 // has been outgrown serves another class or thread.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
+#include "base/algorithm.h"
 #include "base/lock.h"
 #include "span/meta_arena.h"
 

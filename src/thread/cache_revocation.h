@@ -14,9 +14,9 @@
 // It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/lock.h"
 #include "base/pause.h"
 #include "base/std_atomics.h"
@@ -108,11 +108,11 @@ class BasicCacheRevocation {
 
   // In the child of a fork: the thread that was taking from caches may be gone. What it has left shut off still belongs
   // to the cache's thread.
-  void after_fork_in_child() { is_taking_.store(false, std::memory_order_relaxed); }
+  void after_fork_in_child() { is_taking_.store(false, kRelaxed); }
 
  private:
-  bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
-  void end() { is_taking_.store(false, std::memory_order_release); }
+  bool begin() { return !is_taking_.exchange(true, kAcquire); }
+  void end() { is_taking_.store(false, kRelease); }
   // Waits until begin() returns true. Returns false in handlers of the forking thread instead of waiting: the thread
   // that has begun may wait for a lock that the fork holds, or exist in the parent only.
   bool await_others() {

@@ -1,7 +1,6 @@
 #include "thread/head_table.h"
 
-#include <atomic>
-
+#include "base/atomic.h"
 #include "base/fatal.h"
 
 namespace snug {
@@ -49,9 +48,8 @@ void open_head_table(const ClassTable& table, SizedDelete sized_delete) {
                      [](size_t step, size_t c) { head_offsets[step] = static_cast<int32_t>(offset_of_head(c)); });
   SNUG_ASSERT(table.max_size >= kMediumSizeMax, "every size below needs a class");
   // The ends are set last: until then no thread reads an entry.
-  std::atomic_ref<size_t>(heads_end).store(kHeadsEnd, std::memory_order_release);
-  if (sized_delete == SizedDelete::kTrust)
-    std::atomic_ref<size_t>(trusted_end).store(kHeadsEnd, std::memory_order_release);
+  AtomicRef<size_t>(heads_end).store(kHeadsEnd, kRelease);
+  if (sized_delete == SizedDelete::kTrust) AtomicRef<size_t>(trusted_end).store(kHeadsEnd, kRelease);
 }
 
 }  // namespace snug

@@ -12,10 +12,10 @@
 // The ends are 0 until open_head_table(): every request takes a slow path until then.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "size/class_list.h"
@@ -41,7 +41,7 @@ SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
 // subtraction. Under a sanitizer the load is an acquire.
 SNUG_ALWAYS_INLINE bool subtract_end(size_t* number, size_t& end) {
   if constexpr (kSanitized) {
-    const size_t seen = std::atomic_ref<size_t>(end).load(std::memory_order_acquire);
+    const size_t seen = AtomicRef<size_t>(end).load(kAcquire);
     return subtract_borrows(number, seen);
   } else {
     return subtract_borrows(number, end);
@@ -80,7 +80,7 @@ static_assert(size_of_step(-1) == kMediumSizeMax && size_of_step(-HeadStep{kHead
 // the table is opened trusts no sized delete.
 inline size_t size_at_distance(size_t beyond) {
   size_t size;
-  const size_t end = kSanitized ? std::atomic_ref<size_t>(heads_end).load(std::memory_order_relaxed) : heads_end;
+  const size_t end = kSanitized ? AtomicRef<size_t>(heads_end).load(kRelaxed) : heads_end;
   return add_overflows(beyond, end, &size) ? SIZE_MAX : size;
 }
 

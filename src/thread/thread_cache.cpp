@@ -1,11 +1,11 @@
 #include "thread/thread_cache.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-#include <iterator>
+#include <string.h>
 
+#include "base/algorithm.h"
+#include "base/bits.h"
 #include "base/fatal.h"
+#include "base/sort.h"
 #include "os/clock.h"
 
 namespace snug {
@@ -29,13 +29,12 @@ constexpr size_t kFewBlocks = 16;
 constexpr uint32_t kScavengeOperations = 16;
 
 size_t first_room(const SizeClass& sizes) {
-  return std::clamp<size_t>(kFirstBytes / sizes.block_size, 1,
-                            std::min<size_t>(sizes.cached_max, ArrayStore::kLeastPlaces));
+  return clamp<size_t>(kFirstBytes / sizes.block_size, 1, min<size_t>(sizes.cached_max, ArrayStore::kLeastPlaces));
 }
 
 // `to` and `from` may be null, for an array that is not there yet, if `count` is 0.
 void copy(void** to, void* const* from, size_t count) {
-  if (count != 0) std::memcpy(to, from, count * sizeof(void*));
+  if (count != 0) memcpy(to, from, count * sizeof(void*));
 }
 
 // Gives the head the array at `base`, with `held` blocks in it and room for `room`; or none, if all are 0.
@@ -53,7 +52,7 @@ ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arr
 
 void* ThreadCache::refill(size_t size_class, bool* untouched) {
   void* lines[kMostShared];
-  void** const lines_end = std::end(lines);
+  void** const lines_end = end_of(lines);
   const size_t shared = take_shared(size_class, lines_end);
   Operation operation(*this);
   Array& array = arrays_[size_class];
@@ -67,7 +66,7 @@ void* ThreadCache::refill(size_t size_class, bool* untouched) {
   void** end = array.places == 0 ? &lone + 1 : base + want;
   size_t got = 0;
   if (shared != 0) {
-    got = std::min<size_t>(shared, array.room + 1u);
+    got = min<size_t>(shared, array.room + 1u);
     if (got != shared) heap_.flush(size_class, lines_end - shared, shared - got);
     if (array.places != 0) end = base + got;
     copy(end - got, lines_end - got, got);
@@ -81,7 +80,7 @@ void* ThreadCache::refill(size_t size_class, bool* untouched) {
   array.seen = kMoved;
   array.ran_empty = true;
   void* const first = end[-1];
-  if (got > 1 && end - got != base) std::memmove(base, end - got, (got - 1) * sizeof(void*));
+  if (got > 1 && end - got != base) memmove(base, end - got, (got - 1) * sizeof(void*));
   head.move_top(base + got - 1);
   scavenge_as_due();
   return first;
@@ -113,7 +112,7 @@ size_t ThreadCache::take_shared(size_t size_class, void** end) {
   if (array.shared >= one.shared_max || limits_.batching == Batching::kOne) return 0;
   if (heap_.slab_count(size_class) != 0) return 0;
   const size_t got =
-      registry_.take_shared(size_class, end, std::clamp<size_t>(array.batch / one.line_group, 1, kSharedGroups));
+      registry_.take_shared(size_class, end, clamp<size_t>(array.batch / one.line_group, 1, kSharedGroups));
   array.shared = static_cast<uint16_t>(array.shared + got);
   return got;
 }
@@ -125,13 +124,13 @@ size_t ThreadCache::prepare_batch(size_t size_class) {
   if (array.places == 0 && !open(size_class)) return 1;
   const size_t batch = array.batch;
   if (batch > array.room + 1u) {
-    const size_t room = std::min<size_t>(sizes(size_class).cached_max, batch - 1);
+    const size_t room = min<size_t>(sizes(size_class).cached_max, batch - 1);
     if (room > array.room && affords(size_class, room)) use_array(size_class, room);
   }
   if (limits_.batching == Batching::kOne) return 1;
-  const size_t most = std::clamp(kBatchBytes / sizes(size_class).block_size, kLeastBatch, kMostBatch);
-  array.batch = static_cast<uint16_t>(std::min(batch * 2, most));
-  return std::min<size_t>({batch, array.room + 1u, array.places});
+  const size_t most = clamp(kBatchBytes / sizes(size_class).block_size, kLeastBatch, kMostBatch);
+  array.batch = static_cast<uint16_t>(min(batch * 2, most));
+  return min<size_t>(batch, array.room + 1u, array.places);
 }
 
 void ThreadCache::overflow(size_t size_class, void* block) {
@@ -161,7 +160,7 @@ bool ThreadCache::make_room(size_t size_class) {
 size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
   Operation operation(*this);
   CacheHead& head = state_->heads[size_class];
-  const size_t cached = std::min(count, this->count(size_class));
+  const size_t cached = min(count, this->count(size_class));
   head.move_top(head.top() - cached);
   copy(blocks, head.top(), cached);
   // Slabs give their blocks downwards from an end.
@@ -175,7 +174,7 @@ size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
     end -= got;
   }
   const auto missing = static_cast<size_t>(end - first);
-  if (missing != 0) std::memmove(first, end, (count - cached - missing) * sizeof(void*));
+  if (missing != 0) memmove(first, end, (count - cached - missing) * sizeof(void*));
   store_shared(state_->allocations, state_->allocations + (count - missing));
   arrays_[size_class].seen = kMoved;
   scavenge_as_due();
@@ -185,7 +184,7 @@ size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
 void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t count) {
   Operation operation(*this);
   CacheHead& head = state_->heads[size_class];
-  const size_t fits = std::min(count, static_cast<size_t>(head.limit() - head.top()));
+  const size_t fits = min(count, static_cast<size_t>(head.limit() - head.top()));
   copy(head.top(), blocks, fits);
   head.move_top(head.top() + fits);
   if (fits != count) {
@@ -230,7 +229,7 @@ bool ThreadCache::grow(size_t size_class) {
   const bool still_small = array.room < kMostBatch;
   if ((!array.ran_empty && !still_small) || array.room >= most) return false;
   array.ran_empty = false;
-  const size_t room = std::min<size_t>(most, array.room * 2u);
+  const size_t room = min<size_t>(most, array.room * 2u);
   return affords(size_class, room) && use_array(size_class, room);
 }
 
@@ -238,7 +237,7 @@ bool ThreadCache::grow(size_t size_class) {
 bool ThreadCache::use_array(size_t size_class, size_t room) {
   Array& array = arrays_[size_class];
   CacheHead& head = state_->heads[size_class];
-  const size_t places = std::max(std::bit_ceil(room), ArrayStore::kLeastPlaces);
+  const size_t places = max(bit_ceil(room), ArrayStore::kLeastPlaces);
   const size_t held = count(size_class);
   void** base = head.base();
   if (places != array.places) {
@@ -261,7 +260,7 @@ void ThreadCache::flush_older(size_t size_class, size_t number) {
   heap_.flush(size_class, base, number);
   flushes_.add(1);
   void** const top = head.top() - number;
-  std::memmove(base, base + number, static_cast<size_t>(top - base) * sizeof(void*));
+  memmove(base, base + number, static_cast<size_t>(top - base) * sizeof(void*));
   head.move_top(top);
 }
 
@@ -285,14 +284,14 @@ void ThreadCache::scavenge() {
     const size_t held = count(c);
     if (held != 0 && held == array.seen) {
       flush_older(c, held);
-      use_array(c, std::min<size_t>(array.room, first_room(sizes(c))));
+      use_array(c, min<size_t>(array.room, first_room(sizes(c))));
       array.batch = 1;
     } else if (held > kFewBlocks && array.seen != kMoved) {
       flush_older(c, held - held / 4);
     }
     array.seen = static_cast<uint16_t>(count(c));
   }
-  drains_after_ = std::max(drains_after_ / 2, kDrains);
+  drains_after_ = max(drains_after_ / 2, kDrains);
   heap_.age(scavenged_at_, limits_.scavenge_after);
 }
 
@@ -308,7 +307,7 @@ ThreadCache::Misused ThreadCache::look_for_misuse() {
     const size_t held = count(c);
     if (held == 0) continue;
     void** const base = state_->heads[c].base();
-    std::sort(base, base + held);
+    sort(base, base + held);
     const void* before = nullptr;
     for (void** place = base; place != base + held; ++place) {
       if (*place == before) return {*place, kAlreadyFree};

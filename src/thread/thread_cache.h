@@ -17,8 +17,8 @@
 // what is left back to where each array begins.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/list.h"
 #include "base/owner_counter.h"

@@ -1,6 +1,5 @@
 // What a full array sends home, and what it keeps when only frees come: by class, and for the thread as a whole.
-#include <algorithm>
-
+#include "base/algorithm.h"
 #include "thread/thread_cache.h"
 
 namespace snug {
@@ -27,8 +26,8 @@ void ThreadCache::flush_overflow(size_t size_class) {
   const bool drains = array.flushed >= kDrains || drains_;
   // Half goes, since frees and mallocs take turns; nearly all if only frees have come since the last time.
   const bool only_frees = drains || (array.flushed != 0 && array.room <= kMostBatch);
-  const size_t kept = only_frees ? std::min<size_t>(array.room, kMostBatch) / 16 : array.room / 2;
-  const size_t gone = std::max<size_t>(1, array.room - kept);
+  const size_t kept = only_frees ? min<size_t>(array.room, kMostBatch) / 16 : array.room / 2;
+  const size_t gone = max<size_t>(1, array.room - kept);
   flush_older(size_class, gone);
   if (drains && array.room > kMostBatch) use_array(size_class, kMostBatch);
   has_gone_home(size_class, gone);
@@ -38,8 +37,8 @@ void ThreadCache::flush_overflow(size_t size_class) {
 void ThreadCache::has_gone_home(size_t size_class, size_t count) {
   const size_t bytes = count * sizes(size_class).block_size;
   Array& array = arrays_[size_class];
-  array.flushed = static_cast<uint32_t>(std::min(kDrains, array.flushed + bytes));
-  sent_home_ = std::min(drains_after_, sent_home_ + bytes);
+  array.flushed = static_cast<uint32_t>(min(kDrains, array.flushed + bytes));
+  sent_home_ = min(drains_after_, sent_home_ + bytes);
   if (sent_home_ == drains_after_) drains_ = true;
   if (drains_) empty_next_array();
 }
@@ -47,18 +46,18 @@ void ThreadCache::has_gone_home(size_t size_class, size_t count) {
 // Called when blocks have been taken out of the slabs.
 void ThreadCache::has_been_wanted(size_t size_class, size_t count) {
   arrays_[size_class].flushed = 0;
-  sent_home_ -= std::min(sent_home_, kWantedWeight * count * sizes(size_class).block_size);
+  sent_home_ -= min(sent_home_, kWantedWeight * count * sizes(size_class).block_size);
   if (sent_home_ != 0 || !drains_) return;
   // The blocks that went home were needed again: a thread that repeatedly frees all it has and then takes much of it
   // again soon keeps its arrays.
   drains_ = false;
-  drains_after_ = std::min(2 * drains_after_, kDrainsLatest);
+  drains_after_ = min(2 * drains_after_, kDrainsLatest);
 }
 
 // How much of an array's room its class keeps while the thread drains. extra_bytes(): the bytes of the rest.
 size_t ThreadCache::least_room(size_t size_class, size_t room) const {
   if (room <= 1) return room;  // a class that does not exist has no room, and its block size is 0
-  return std::min(room, std::clamp<size_t>(kDrainedLeast / sizes(size_class).block_size, 1, kDrainedLeastBlocks));
+  return min(room, clamp<size_t>(kDrainedLeast / sizes(size_class).block_size, 1, kDrainedLeastBlocks));
 }
 
 size_t ThreadCache::extra_bytes(size_t size_class, size_t room) const {

@@ -1,15 +1,17 @@
 #include "thread/thread_cache_list.h"
 
-#include <cstring>
-#include <new>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/in_place.h"
 
 namespace snug {
 
 bool ThreadCacheList::make_key(void (*thread_ends)(void*)) {
   Key expected = Key::kNone;
-  if (!key_state_.compare_exchange_strong(expected, Key::kBeingMade, std::memory_order_acquire)) return true;
+  if (!key_state_.compare_exchange_strong(expected, Key::kBeingMade, kAcquire)) return true;
   const bool made = ::pthread_key_create(&key_, thread_ends) == 0;
-  key_state_.store(made ? Key::kMade : Key::kNone, std::memory_order_release);
+  key_state_.store(made ? Key::kMade : Key::kNone, kRelease);
   return made;
 }
 
@@ -38,7 +40,7 @@ ThreadCache* ThreadCacheList::make_cache(SlabHeap& heap) {
   LockGuard guard(lock_);
   Unmade<ThreadCache>* place = records_.make();
   if (place == nullptr) return nullptr;
-  auto* cache = ::new (place->bytes) ThreadCache(heap, registry_, arrays_, thread_state, limits_);
+  auto* cache = ::new (InPlace{place->bytes}) ThreadCache(heap, registry_, arrays_, thread_state, limits_);
   caches_.push_front(cache);
   count_caches(1);
   return cache;
@@ -67,13 +69,13 @@ void ThreadCacheList::strike_off(CacheList& list, ThreadCache* cache) {
   ended_.flushes += cache->flushes();
   list.remove(cache);
   cache->~ThreadCache();
-  records_.recycle(::new (static_cast<void*>(cache)) Unmade<ThreadCache>);
+  records_.recycle(::new (InPlace{static_cast<void*>(cache)}) Unmade<ThreadCache>);
 }
 
 void ThreadCacheList::count_anew() {
   ended_ = {};
   Key expected = Key::kBeingMade;  // by a thread that is not here
-  key_state_.compare_exchange_strong(expected, Key::kNone, std::memory_order_relaxed);
+  key_state_.compare_exchange_strong(expected, Key::kNone, kRelaxed);
   store_shared(thread_state.allocations, uint64_t{0});
 }
 
@@ -85,14 +87,14 @@ void ThreadCacheList::orphan_others() {
       Unmade<ThreadState> brief;
       void* const lasting = arena_.allocate(sizeof(ThreadState));
       void* const copy = lasting != nullptr ? lasting : brief.bytes;
-      std::memcpy(copy, &cache->state(), sizeof(ThreadState));
+      memcpy(copy, &cache->state(), sizeof(ThreadState));
       cache->continue_with(static_cast<ThreadState*>(copy));
       store_shared(static_cast<ThreadState*>(copy)->allocations, uint64_t{0});
       caches_.remove(cache);
       count_caches(-1);
       if (lasting != nullptr) {
         orphans_.push_front(cache);
-        has_orphans_.store(true, std::memory_order_relaxed);
+        has_orphans_.store(true, kRelaxed);
       } else {
         leave_for(cache);  // reaped at once, for want of memory
       }
@@ -108,7 +110,7 @@ void ThreadCacheList::reap_orphan() {
   {
     LockGuard guard(lock_);
     cache = orphans_.pop_front();
-    if (orphans_.empty()) has_orphans_.store(false, std::memory_order_relaxed);
+    if (orphans_.empty()) has_orphans_.store(false, kRelaxed);
   }
   if (cache != nullptr) leave_for(cache);
 }

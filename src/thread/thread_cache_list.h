@@ -14,12 +14,11 @@
 #pragma once
 
 #include <pthread.h>
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/at_a_time.h"
+#include "base/atomic.h"
 #include "base/in_flight_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -53,7 +52,7 @@ class ThreadCacheList {
   // before any cache begins, without a lock: an interposer may stand before libc's function, and allocate. Until it has
   // returned, threads have no caches.
   bool make_key(void (*thread_ends)(void*));
-  bool has_key() const { return key_state_.load(std::memory_order_acquire) == Key::kMade; }
+  bool has_key() const { return key_state_.load(kAcquire) == Key::kMade; }
   void open(const CacheLimits& limits) { limits_ = limits; }
 
   // The calling thread's cache, made if there is none; null if it can have none.
@@ -76,10 +75,10 @@ class ThreadCacheList {
     if (!has_orphans()) [[likely]]
       return;
     const uint32_t now = os::milliseconds();
-    if (reaped_at_.exchange(now, std::memory_order_relaxed) == now) return;
+    if (reaped_at_.exchange(now, kRelaxed) == now) return;
     for (uint32_t left = kAtATime; left != 0 && has_orphans(); --left) reap_orphan();
   }
-  bool has_orphans() const { return has_orphans_.load(std::memory_order_relaxed); }
+  bool has_orphans() const { return has_orphans_.load(kRelaxed); }
 
   // Calls visit(const ThreadCache&) for the cache of every running thread, while none can end.
   template <class Visit>
@@ -111,20 +110,20 @@ class ThreadCacheList {
   void strike_off(CacheList& list, ThreadCache* cache) SNUG_REQUIRES(lock_);
 
   // Every refill reads these, and every thread that begins.
-  alignas(kCacheLine) std::atomic<bool> has_orphans_{false};
-  std::atomic<uint32_t> reaped_at_{0};
+  alignas(kCacheLine) Atomic<bool> has_orphans_{false};
+  Atomic<uint32_t> reaped_at_{0};
   MetaArena& arena_;
   HeapRegistry& registry_;
   ArrayStore& arrays_;
   pthread_key_t key_ = 0;
-  std::atomic<Key> key_state_{Key::kNone};
+  Atomic<Key> key_state_{Key::kNone};
   CacheLimits limits_;
 
   alignas(kCacheLine) SharedLock lock_;
   RecordPool<Unmade<ThreadCache>> records_ SNUG_GUARDED_BY(lock_);
   InFlightGate in_flight_;
   CacheList caches_ SNUG_GUARDED_BY(lock_);
-  std::atomic<size_t> cache_count_{0};
+  Atomic<size_t> cache_count_{0};
   CacheList orphans_ SNUG_GUARDED_BY(lock_);
   CacheStatistics ended_ SNUG_GUARDED_BY(lock_);
 };

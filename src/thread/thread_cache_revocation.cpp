@@ -1,7 +1,7 @@
 // What another thread takes out of the cache of a sleeping thread, and how the owner restores its arrays afterwards.
-#include <algorithm>
-#include <cstring>
+#include <string.h>
 
+#include "base/algorithm.h"
 #include "thread/array_ends.h"
 #include "thread/thread_cache.h"
 
@@ -52,8 +52,8 @@ void ThreadCache::lower_bases() {
     void** const begin = head.base() - array.raised;
     if (const size_t gone = array.raised - size_t{array.pending}; gone != 0) {
       // The owner may have taken blocks that were still there when another thread raised the base.
-      const auto left = static_cast<size_t>(std::max<ptrdiff_t>(0, head.top() - (begin + gone)));
-      std::memmove(begin, begin + gone, left * sizeof(void*));
+      const auto left = static_cast<size_t>(max<ptrdiff_t>(0, head.top() - (begin + gone)));
+      memmove(begin, begin + gone, left * sizeof(void*));
       head.move_top(begin + left);
       array.batch = 1;
     }

@@ -15,11 +15,11 @@
 // Another thread may raise the base, and take the blocks below it (thread/array_ends.h).
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/thread_relative.h"
 #include "size/class_table.h"
@@ -44,7 +44,7 @@ struct CacheHead {
   void** limit() const { return place_near_top(limit_low); }
   // The number of blocks held. 0 also where a signal handler has interrupted a malloc that has counted top down.
   size_t held() const {
-    return std::max(0, static_cast<int32_t>(lower_half(load_shared(top_number)) - load_shared(base_low)));
+    return max(0, static_cast<int32_t>(lower_half(load_shared(top_number)) - load_shared(base_low)));
   }
   void move_top(void** place) { store_shared(top_number, number_of(place)); }
 
@@ -108,7 +108,7 @@ class OwnHead {
   SNUG_ALWAYS_INLINE void count_up() { publish_relative<1>(&head_->top_number, top_before_ - 1); }
   // Accesses by the thread pointer are volatile; elsewhere the compiler may reorder them.
   static void light_fence() {
-    if constexpr (!kThreadRelative) std::atomic_signal_fence(std::memory_order_seq_cst);
+    if constexpr (!kThreadRelative) compiler_fence(kSeqCst);
   }
   SNUG_ALWAYS_INLINE bool top_is_below_base() { return lower_half_is_at_most_relative(&head_->base_low, top_before_); }
   PlaceNumber top_before() const { return top_before_; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "array_words.h"
+#include "base/atomic.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
 #include "thread/array_ends.h"
@@ -21,15 +22,14 @@ class Cache {
   static constexpr uint32_t kFirst = 2, kBlocks = 3;  // numbers of places; 0 would hide a wrong sign
 
   Cache() {
-    for (uint32_t i = 0; i < kBlocks; ++i) places_[i].store(i + 1, std::memory_order_relaxed);
-    words_.top.store(kFirst + kBlocks, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < kBlocks; ++i) places_[i].store(i + 1, kRelaxed);
+    words_.top.store(kFirst + kBlocks, kRelaxed);
   }
 
   // The owner: as pop() and push() in thread_state.h, and ThreadCache::lower_bases().
   void pop() {
     OwnWords words{words_};
-    const uint32_t block =
-        take_newest<OwnWords&>(words) ? entry(words.seen_top).load(std::memory_order_relaxed) : pop_slowly();
+    const uint32_t block = take_newest<OwnWords&>(words) ? entry(words.seen_top).load(kRelaxed) : pop_slowly();
     if (block == 0) return;
     own(block, 1);
     popped_ = block;
@@ -38,8 +38,8 @@ class Cache {
   void push() {
     if (popped_ == 0) return;
     own(popped_, 0);
-    const uint32_t top = words_.top.load(std::memory_order_relaxed);
-    entry(top).store(popped_, std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(kRelaxed);
+    entry(top).store(popped_, kRelaxed);
     OwnWords{words_}.count_up();
     popped_ = 0;
   }
@@ -55,11 +55,11 @@ class Cache {
     if (pending_ != 0) {
       pending_ = 0;
       taken_ = settle_base(OthersWords{words_}, raised);
-      const uint32_t base = words_.base.load(std::memory_order_relaxed);
+      const uint32_t base = words_.base.load(kRelaxed);
       for (uint32_t place = base - taken_; place != base; ++place) {
-        const uint32_t block = entry(place).load(std::memory_order_relaxed);
+        const uint32_t block = entry(place).load(kRelaxed);
         own(block, 2);
-        entry(place).store(0, std::memory_order_relaxed);
+        entry(place).store(0, kRelaxed);
       }
     }
     unlock();
@@ -69,8 +69,8 @@ class Cache {
   void check() {
     uint32_t found = 0;
     const uint32_t gone = pending_ != 0 ? 0 : uint32_t{taken_};
-    for (uint32_t place = kFirst + gone; place != words_.top.load(std::memory_order_relaxed); ++place) {
-      require(owner_[entry(place).load(std::memory_order_relaxed) - 1] == 0, "the array holds free blocks");
+    for (uint32_t place = kFirst + gone; place != words_.top.load(kRelaxed); ++place) {
+      require(owner_[entry(place).load(kRelaxed) - 1] == 0, "the array holds free blocks");
       ++found;
     }
     for (const auto& owner : owner_) found += owner != 0 ? 1 : 0;
@@ -82,26 +82,26 @@ class Cache {
   uint32_t pop_slowly() {
     lock();
     const uint32_t gone = pending_ != 0 ? 0 : uint32_t{taken_};
-    uint32_t top = words_.top.load(std::memory_order_relaxed);
+    uint32_t top = words_.top.load(kRelaxed);
     for (uint32_t place = kFirst + gone; gone != 0 && place != top; ++place)
-      entry(place - gone).store(entry(place).load(std::memory_order_relaxed), std::memory_order_relaxed);
+      entry(place - gone).store(entry(place).load(kRelaxed), kRelaxed);
     top -= gone;
     pending_ = taken_ = 0;
-    words_.base.store(kFirst, std::memory_order_relaxed);
+    words_.base.store(kFirst, kRelaxed);
     uint32_t block = 0;
-    if (top != kFirst) block = entry(--top).load(std::memory_order_relaxed);
-    words_.top.store(top, std::memory_order_relaxed);
+    if (top != kFirst) block = entry(--top).load(kRelaxed);
+    words_.top.store(top, kRelaxed);
     unlock();
     return block;
   }
   void lock() {
     uint32_t open = 0;
-    while (!lock_.compare_exchange_strong(open, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+    while (!lock_.compare_exchange_strong(open, 1, kAcquire, kRelaxed)) {
       open = 0;
       Atomics::cpu_relax();
     }
   }
-  void unlock() { lock_.store(0, std::memory_order_release); }
+  void unlock() { lock_.store(0, kRelease); }
   Atomics::Atomic<uint32_t>& entry(uint32_t place) { return places_[place - kFirst]; }
   // What a block's owner writes to it: a race if it had two.
   void own(uint32_t block, int who) {

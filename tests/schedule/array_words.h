@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/atomic.h"
 #include "scheduled_atomics.h"
 
 namespace snug::schedule {
@@ -21,12 +22,12 @@ struct OwnWords {
   ArrayWords& array;
   uint32_t seen_top = 0;
 
-  void count_down() { array.top.store(array.top.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed); }
-  void count_up() { array.top.store(array.top.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  void count_down() { array.top.store(array.top.load(kRelaxed) - 1, kRelaxed); }
+  void count_up() { array.top.store(array.top.load(kRelaxed) + 1, kRelease); }
   void light_fence() { ScheduledAtomics::light_fence(); }
   bool top_is_below_base() {
-    seen_top = array.top.load(std::memory_order_relaxed);
-    return static_cast<int32_t>(seen_top) < static_cast<int32_t>(array.base.load(std::memory_order_relaxed));
+    seen_top = array.top.load(kRelaxed);
+    return static_cast<int32_t>(seen_top) < static_cast<int32_t>(array.base.load(kRelaxed));
   }
 };
 
@@ -34,9 +35,9 @@ struct OwnWords {
 struct OthersWords {
   ArrayWords& array;
 
-  uint32_t top_low() const { return array.top.load(std::memory_order_acquire); }
-  uint32_t base_low() const { return array.base.load(std::memory_order_relaxed); }
-  void set_base_low(uint32_t low) { array.base.store(low, std::memory_order_relaxed); }
+  uint32_t top_low() const { return array.top.load(kAcquire); }
+  uint32_t base_low() const { return array.base.load(kRelaxed); }
+  void set_base_low(uint32_t low) { array.base.store(low, kRelaxed); }
 };
 
 }  // namespace snug::schedule

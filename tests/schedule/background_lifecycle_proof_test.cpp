@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allocator/background_lifecycle.h"
+#include "base/atomic.h"
 #include "os/wake_event.h"
 #include "proof.h"
 #include "small_heaps.h"
@@ -35,7 +36,7 @@ class Process {
   // Before the threads run: so many have a cache, and the background thread is there, or wanted.
   void set_up(size_t caches, bool is_there) {
     count_ = caches;
-    caches_.store(caches, std::memory_order_relaxed);
+    caches_.store(caches, kRelaxed);
     wake_event_.invite();
     if (is_there) operate();
   }
@@ -68,9 +69,9 @@ class Process {
     wake_event_.dismiss();
   }
   void exit() {
-    if (threads_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (threads_.fetch_sub(1, kAcqRel) != 1) return;
     // What an ended background thread did to the wake event is visible here, whatever the wake event's orders are.
-    ScheduledAtomics::fence(std::memory_order_seq_cst);
+    ScheduledAtomics::fence(kSeqCst);
     const bool is_anybody_left = running_ != 0;
     if (is_dismissed_) return;
     if (count_ <= 1) {
@@ -93,9 +94,9 @@ class Process {
     Lifecycle::live(*this, 1);
     require(!must_invite_ || wake_event_.is_wanted(), "somebody will come");
     if (must_invite_) close();
-    ScheduledAtomics::fence(std::memory_order_seq_cst);
+    ScheduledAtomics::fence(kSeqCst);
     --running_;
-    is_over_[life].store(true, std::memory_order_release);
+    is_over_[life].store(true, kRelease);
   }
 
  private:
@@ -113,12 +114,12 @@ class Process {
     wake_event_.dismiss();
     for (int life = lives_; life < kLives; ++life) {
       is_closed_[life] = true;
-      is_started_[life].store(true, std::memory_order_release);
+      is_started_[life].store(true, kRelease);
     }
   }
   template <class Flag>
   static void wait_for(Flag& flag) {
-    while (!flag.load(std::memory_order_acquire)) ScheduledAtomics::cpu_relax();
+    while (!flag.load(kAcquire)) ScheduledAtomics::cpu_relax();
   }
 
   bool is_superfluous() const { return caches_.load() <= 1; }
@@ -129,7 +130,7 @@ class Process {
     ++running_;
     thread_ = lives_;
     lives_ += 1;
-    is_started_[thread_].store(true, std::memory_order_release);
+    is_started_[thread_].store(true, kRelease);
     return true;
   }
   void join_thread() {

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "array_words.h"
+#include "base/atomic.h"
 #include "proof.h"
 #include "small_heaps.h"
 #include "thread/array_ends.h"
@@ -57,19 +59,19 @@ class Room {
      private:
       LockGuard<ScheduledLock> guard_;
     };
-    size_t thread_count() const { return threads_.load(std::memory_order_relaxed); }
+    size_t thread_count() const { return threads_.load(kRelaxed); }
     // A race, if it is called without the lock.
     HeapCaches& caches() {
       looks_ = looks_ + 1;
       return caches_;
     }
     void add(Cache* cache) {
-      threads_.store(thread_count() + 1, std::memory_order_relaxed);
+      threads_.store(thread_count() + 1, kRelaxed);
       caches().push_front(cache);
     }
     void remove(Cache* cache) {
       caches().remove(cache);
-      threads_.store(thread_count() - 1, std::memory_order_relaxed);
+      threads_.store(thread_count() - 1, kRelaxed);
     }
 
     ScheduledLock lock;
@@ -154,15 +156,14 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
   // Before anybody else knows of it.
   void fill(uint32_t block) {
     room_.own(block, 2, 0);
-    const uint32_t top = words_.top.load(std::memory_order_relaxed);
-    entry(top).store(block, std::memory_order_relaxed);
-    words_.top.store(top + 1, std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(kRelaxed);
+    entry(top).store(block, kRelaxed);
+    words_.top.store(top + 1, kRelaxed);
   }
 
   void pop() {
     OwnWords words{words_};
-    const uint32_t block =
-        take_newest<OwnWords&>(words) ? entry(words.seen_top).load(std::memory_order_relaxed) : pop_slowly();
+    const uint32_t block = take_newest<OwnWords&>(words) ? entry(words.seen_top).load(kRelaxed) : pop_slowly();
     if (block == 0) return;
     room_.own(block, 0, 1);
     popped_ = block;
@@ -171,7 +172,7 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
   void push() {
     if (popped_ == 0) return;
     room_.own(popped_, 1, 0);
-    entry(words_.top.load(std::memory_order_relaxed)).store(popped_, std::memory_order_relaxed);
+    entry(words_.top.load(kRelaxed)).store(popped_, kRelaxed);
     OwnWords{words_}.count_up();
     popped_ = 0;
   }
@@ -179,9 +180,9 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
     LockGuard guard(room_.heap_.lock);
     if (raised_ != 0) lower_bases();
     if constexpr (kFault != Fault::kNamedTooLong) room_.heap_.remove(this);
-    const uint32_t top = words_.top.load(std::memory_order_relaxed);
-    for (uint32_t place = kFirst; place != top; ++place) room_.take_home(entry(place).load(std::memory_order_relaxed));
-    words_.top.store(kFirst, std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(kRelaxed);
+    for (uint32_t place = kFirst; place != top; ++place) room_.take_home(entry(place).load(kRelaxed));
+    words_.top.store(kFirst, kRelaxed);
   }
 
   // For another thread.
@@ -200,10 +201,10 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
     const uint32_t taken = settle_base(OthersWords{words_}, pending_);
     raised_ -= pending_ - taken;
     pending_ = 0;
-    const uint32_t base = words_.base.load(std::memory_order_relaxed);
+    const uint32_t base = words_.base.load(kRelaxed);
     for (uint32_t place = base - taken; place != base; ++place) {
-      room_.take_home(entry(place).load(std::memory_order_relaxed));
-      entry(place).store(0, std::memory_order_relaxed);
+      room_.take_home(entry(place).load(kRelaxed));
+      entry(place).store(0, kRelaxed);
     }
   }
   bool is_pending() const { return pending_ != 0; }
@@ -216,7 +217,7 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
   uint32_t count_free() {
     uint32_t found = 0;
     const uint32_t gone = raised_ - pending_;
-    for (uint32_t place = kFirst + gone; place != words_.top.load(std::memory_order_relaxed); ++place) ++found;
+    for (uint32_t place = kFirst + gone; place != words_.top.load(kRelaxed); ++place) ++found;
     return found;
   }
 
@@ -227,20 +228,20 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
   uint32_t pop_slowly() {
     LockGuard guard(room_.heap_.lock);
     if (raised_ != 0) lower_bases();
-    const uint32_t top = words_.top.load(std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(kRelaxed);
     if (top == kFirst) return 0;
-    words_.top.store(top - 1, std::memory_order_relaxed);
-    return entry(top - 1).load(std::memory_order_relaxed);
+    words_.top.store(top - 1, kRelaxed);
+    return entry(top - 1).load(kRelaxed);
   }
   void lower_bases() {
     const uint32_t gone = raised_ - pending_;
-    const uint32_t top = words_.top.load(std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(kRelaxed);
     const int32_t held = static_cast<int32_t>(top - (kFirst + gone));
     const uint32_t left = static_cast<uint32_t>(std::max(0, held));
     for (uint32_t place = kFirst; gone != 0 && place != kFirst + left; ++place)
-      entry(place).store(entry(place + gone).load(std::memory_order_relaxed), std::memory_order_relaxed);
-    words_.top.store(kFirst + left, std::memory_order_relaxed);
-    words_.base.store(kFirst, std::memory_order_relaxed);
+      entry(place).store(entry(place + gone).load(kRelaxed), kRelaxed);
+    words_.top.store(kFirst + left, kRelaxed);
+    words_.base.store(kFirst, kRelaxed);
     raised_ = 0;
     if constexpr (kFault != Fault::kForgetsPending) pending_ = 0;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <source_location>
 
 namespace snug::schedule {
 

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/atomic.h"
 #include "scheduled_atomics.h"
 
 namespace snug::schedule {
@@ -101,9 +104,9 @@ struct TwoLocks {
   Atomic first{0}, second{0};
 
   static void lock(Atomic& lock) {
-    while (lock.exchange(1, std::memory_order_acquire) != 0) ScheduledAtomics::cpu_relax();
+    while (lock.exchange(1, kAcquire) != 0) ScheduledAtomics::cpu_relax();
   }
-  static void unlock(Atomic& lock) { lock.store(0, std::memory_order_release); }
+  static void unlock(Atomic& lock) { lock.store(0, kRelease); }
   static void visit(Atomic& outer, Atomic& inner) {
     lock(outer);
     lock(inner);
@@ -164,24 +167,24 @@ struct Late {
 };
 
 TEST(Explore, WatchesTheLivesOfAtomics) {
-  const auto use = [](std::memory_order order) {
+  const auto use = [](MemoryOrder order) {
     return [order](Late& late) {
-      if (Atomic* const atomic = late.made.load(order)) atomic->load(std::memory_order_relaxed);
+      if (Atomic* const atomic = late.made.load(order)) atomic->load(kRelaxed);
     };
   };
-  const Body<Late> make = [](Late& late) { late.made.store(new (late.memory) Atomic(1), std::memory_order_release); };
+  const Body<Late> make = [](Late& late) { late.made.store(new (late.memory) Atomic(1), kRelease); };
   const Body<Late> make_and_destroy = [](Late& late) {
     auto* const atomic = new (late.memory) Atomic(1);
-    late.made.store(atomic, std::memory_order_release);
-    late.made.store(nullptr, std::memory_order_relaxed);
+    late.made.store(atomic, kRelease);
+    late.made.store(nullptr, kRelaxed);
     atomic->~Atomic();
   };
   const auto verdict = [](Body<Late> first, Body<Late> second) {
     return explore<Late>(with(MemoryModel::kSequential), {std::move(first), std::move(second)}).verdict;
   };
-  EXPECT_EQ(verdict(make, use(std::memory_order_acquire)), Verdict::kPassed);
-  EXPECT_EQ(verdict(make, use(std::memory_order_relaxed)), Verdict::kRace);
-  EXPECT_EQ(verdict(make_and_destroy, use(std::memory_order_acquire)), Verdict::kRace);
+  EXPECT_EQ(verdict(make, use(kAcquire)), Verdict::kPassed);
+  EXPECT_EQ(verdict(make, use(kRelaxed)), Verdict::kRace);
+  EXPECT_EQ(verdict(make_and_destroy, use(kAcquire)), Verdict::kRace);
 }
 
 struct Many {
@@ -214,13 +217,13 @@ TEST(Explore, ChecksTheEnd) {
 TEST(Explore, WaitsWithoutRepeatingARound) {
   for (const MemoryModel memory : kModels) {
     const Outcome outcome = explore<Pair>(with(memory), {[](Pair& pair) {
-                                                           while (pair.x.load(std::memory_order_acquire) == 0)
+                                                           while (pair.x.load(kAcquire) == 0)
                                                              ScheduledAtomics::cpu_relax();
                                                            require(pair.plain == 5, "what came before");
                                                          },
                                                          [](Pair& pair) {
                                                            pair.plain = 5;
-                                                           pair.x.store(1, std::memory_order_release);
+                                                           pair.x.store(1, kRelease);
                                                          }});
     EXPECT_TRUE(outcome.passed()) << outcome.report;
     EXPECT_LE(outcome.schedules, 4u);
@@ -261,15 +264,14 @@ TEST(Explore, WakesAsManySleepersAsAsked) {
 TEST(Explore, WaitsAgainAfterARoundThatSawAChange) {
   const Body<Pair> wait = [](Pair& pair) {
     while (true) {
-      const int first = pair.x.load(std::memory_order_relaxed);
-      if (first == 1 && pair.x.load(std::memory_order_relaxed) == 1) return;
-      pair.x.load(std::memory_order_relaxed);
+      const int first = pair.x.load(kRelaxed);
+      if (first == 1 && pair.x.load(kRelaxed) == 1) return;
+      pair.x.load(kRelaxed);
       ScheduledAtomics::cpu_relax();
     }
   };
   for (const MemoryModel memory : kModels) {
-    const Outcome outcome =
-        explore<Pair>(with(memory), {wait, [](Pair& pair) { pair.x.store(1, std::memory_order_relaxed); }});
+    const Outcome outcome = explore<Pair>(with(memory), {wait, [](Pair& pair) { pair.x.store(1, kRelaxed); }});
     EXPECT_TRUE(outcome.passed()) << outcome.report;
   }
 }
@@ -303,16 +305,15 @@ TEST(Explore, RepeatsARunByItsSchedule) {
 }
 
 TEST(Explore, TellsARunStepByStep) {
-  const Outcome outcome =
-      explore<Pair>(with(MemoryModel::kStoreBuffers, 0), {[](Pair& pair) {
-                                                            pair.x.store(1, std::memory_order_relaxed);
-                                                            require(pair.y.load() == 1, "hello");
-                                                          },
-                                                          [](Pair& pair) {
-                                                            pair.plain = 3;
-                                                            pair.x.fetch_or(2);
-                                                            pair.y.store(1);
-                                                          }});
+  const Outcome outcome = explore<Pair>(with(MemoryModel::kStoreBuffers, 0), {[](Pair& pair) {
+                                                                                pair.x.store(1, kRelaxed);
+                                                                                require(pair.y.load() == 1, "hello");
+                                                                              },
+                                                                              [](Pair& pair) {
+                                                                                pair.plain = 3;
+                                                                                pair.x.fetch_or(2);
+                                                                                pair.y.store(1);
+                                                                              }});
   ASSERT_EQ(outcome.verdict, Verdict::kRequirement);
   for (const char* const line :
        {"required: hello", "thread 0  store(relaxed) a0: 1", "thread 0  load(seq_cst) a1: 0"}) {
@@ -322,17 +323,16 @@ TEST(Explore, TellsARunStepByStep) {
 
 // An order that nothing needs is named, and one that is needed is not.
 TEST(UnnoticedWeakenings, NameWhatIsTooStrong) {
-  const std::vector<std::string> unnoticed =
-      unnoticed_weakenings<Pair>({}, {MemoryModel::kSequential},
-                                 {[](Pair& pair) {
-                                    pair.plain = 1;
-                                    pair.x.store(1, std::memory_order_seq_cst);
-                                  },
-                                  [](Pair& pair) {
-                                    if (pair.x.load(std::memory_order_acquire) == 1) {
-                                      require(pair.plain == 1, "the value");
-                                    }
-                                  }});
+  const std::vector<std::string> unnoticed = unnoticed_weakenings<Pair>({}, {MemoryModel::kSequential},
+                                                                        {[](Pair& pair) {
+                                                                           pair.plain = 1;
+                                                                           pair.x.store(1, kSeqCst);
+                                                                         },
+                                                                         [](Pair& pair) {
+                                                                           if (pair.x.load(kAcquire) == 1) {
+                                                                             require(pair.plain == 1, "the value");
+                                                                           }
+                                                                         }});
   ASSERT_EQ(unnoticed.size(), 1u);
   EXPECT_NE(unnoticed[0].find(" store(seq_cst) as store(release)"), std::string::npos) << unnoticed[0];
 }
@@ -342,19 +342,19 @@ class Ways {
  public:
   void give_exactly() {
     value_ = 1;
-    exact_.store(1, std::memory_order_release);
+    exact_.store(1, kRelease);
   }
   void give_too_strongly() {
     value_ = 1;
-    strong_.store(1, std::memory_order_seq_cst);
+    strong_.store(1, kSeqCst);
   }
   void give_twice() {
     value_ = 1;
-    exact_.store(1, std::memory_order_release);
-    strong_.store(1, std::memory_order_release);
+    exact_.store(1, kRelease);
+    strong_.store(1, kRelease);
   }
-  void take_exact() { take(exact_.load(std::memory_order_acquire)); }
-  void take_strong() { take(strong_.load(std::memory_order_acquire)); }
+  void take_exact() { take(exact_.load(kAcquire)); }
+  void take_strong() { take(strong_.load(kAcquire)); }
 
  private:
   void take(int given) {

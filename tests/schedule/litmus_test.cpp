@@ -3,17 +3,14 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
+#include "base/atomic.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
 
 namespace snug::schedule {
 namespace {
-
-constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr auto kAcquire = std::memory_order_acquire;
-constexpr auto kRelease = std::memory_order_release;
-constexpr auto kSeqCst = std::memory_order_seq_cst;
 
 // Registers r0, r1, ... that threads leave their findings in: outside the model, each with one writer.
 struct Litmus {
@@ -77,7 +74,7 @@ TEST(StoreBuffering, IsForbiddenByFences) {
 }
 
 TEST(StoreBuffering, IsNotForbiddenByWeakerFences) {
-  const auto fence = [] { ScheduledAtomics::fence(std::memory_order_acq_rel); };
+  const auto fence = [] { ScheduledAtomics::fence(kAcqRel); };
   for (const MemoryModel memory : {MemoryModel::kStoreBuffers, MemoryModel::kViews}) {
     EXPECT_EQ(outcomes(memory, kUnbounded, store_buffering(store_relaxed, fence)).count("00"), 1u);
   }
@@ -141,7 +138,7 @@ TEST(StoreBuffering, ThreadsSeeTheirOwnStoresAtOnce) {
   }
 }
 
-std::vector<Body<Litmus>> message_passing(std::memory_order store, std::memory_order load) {
+std::vector<Body<Litmus>> message_passing(MemoryOrder store, MemoryOrder load) {
   return {[=](Litmus& s) { s.x.store(1, kRelaxed), s.y.store(1, store); },
           [=](Litmus& s) { s.r[0] = s.y.load(load), s.r[1] = s.x.load(kRelaxed); }};
 }
@@ -155,7 +152,7 @@ TEST(MessagePassing, IsOrderedByTheProcessorAlways) {
 
 TEST(MessagePassing, IsOrderedByTheLanguageWithBothOrders) {
   for (const int bound : kBounds) {
-    const auto seen = [bound](std::memory_order store, std::memory_order load) {
+    const auto seen = [bound](MemoryOrder store, MemoryOrder load) {
       return outcomes(MemoryModel::kViews, bound, message_passing(store, load));
     };
     EXPECT_EQ(seen(kRelease, kAcquire), (Outcomes{"00", "01", "11"}));
@@ -165,7 +162,7 @@ TEST(MessagePassing, IsOrderedByTheLanguageWithBothOrders) {
 }
 
 TEST(MessagePassing, IsOrderedByFences) {
-  const auto bodies = [](std::memory_order first, std::memory_order second) -> std::vector<Body<Litmus>> {
+  const auto bodies = [](MemoryOrder first, MemoryOrder second) -> std::vector<Body<Litmus>> {
     return {
         [=](Litmus& s) { s.x.store(1, kRelaxed), ScheduledAtomics::fence(first), s.y.store(1, kRelaxed); },
         [=](Litmus& s) { s.r[0] = s.y.load(kRelaxed), ScheduledAtomics::fence(second), s.r[1] = s.x.load(kRelaxed); }};
@@ -194,7 +191,7 @@ TEST(MessagePassing, GoesThroughUpdatesOfOthers) {
 
 // Two readers of two independent stores: only weaker models let them disagree about the order.
 TEST(IndependentReads, DisagreeOnlyWithoutSeqCst) {
-  const auto bodies = [](std::memory_order store, std::memory_order load) -> std::vector<Body<Litmus>> {
+  const auto bodies = [](MemoryOrder store, MemoryOrder load) -> std::vector<Body<Litmus>> {
     return {[=](Litmus& s) { s.x.store(1, store); }, [=](Litmus& s) { s.y.store(1, store); },
             [=](Litmus& s) { s.r[0] = s.x.load(load), s.r[1] = s.y.load(load); },
             [=](Litmus& s) { s.r[2] = s.y.load(load), s.r[3] = s.x.load(load); }};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic.h"
 #include "base/lock.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
@@ -41,7 +42,7 @@ class Room {
   // Leaves a message; the thread that holds the lock, or the next one, takes it (slab/mailbox.h). The store needs no
   // more than that the sender looks at the lock right after it, in the order of all such operations.
   void leave_message() {
-    message_.store(true, std::memory_order_relaxed);
+    message_.store(true, kRelaxed);
     take_messages();
   }
   void hold() {
@@ -51,16 +52,16 @@ class Room {
   }
   void check() {
     require(!lock_.is_held(), "the lock is open at the end");
-    require(!message_.load(std::memory_order_relaxed), "no message is left behind");
+    require(!message_.load(kRelaxed), "no message is left behind");
   }
   int entries() const { return entries_; }
 
  private:
   void enter() { entries_ = entries_ + 1; }
   void take_messages() {
-    while (message_.load(std::memory_order_seq_cst)) {
+    while (message_.load(kSeqCst)) {
       if (!lock_.try_lock()) return;
-      message_.store(false, std::memory_order_relaxed);
+      message_.store(false, kRelaxed);
       lock_.unlock();
     }
   }

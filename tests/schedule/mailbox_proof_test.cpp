@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
 #include "slab/mailbox.h"
@@ -23,9 +24,9 @@ class SpinLock {
   }
   bool try_lock() {
     uint32_t expected = 0;
-    return word_.compare_exchange_strong(expected, 1, std::memory_order_seq_cst);
+    return word_.compare_exchange_strong(expected, 1, kSeqCst);
   }
-  void unlock() { word_.exchange(0, std::memory_order_seq_cst); }
+  void unlock() { word_.exchange(0, kSeqCst); }
 
  private:
   ScheduledAtomics::Atomic<uint32_t> word_{0};

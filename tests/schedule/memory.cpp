@@ -1,4 +1,5 @@
 #include "memory.h"
+#include "base/atomic.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,13 +8,9 @@ namespace snug::schedule {
 
 namespace {
 
-bool acquires(std::memory_order order) {
-  return order != std::memory_order_relaxed && order != std::memory_order_release;
-}
-bool releases(std::memory_order order) {
-  return order == std::memory_order_release || order == std::memory_order_acq_rel || order == std::memory_order_seq_cst;
-}
-bool is_seq_cst(std::memory_order order) { return order == std::memory_order_seq_cst; }
+bool acquires(MemoryOrder order) { return order != kRelaxed && order != kRelease; }
+bool releases(MemoryOrder order) { return order == kRelease || order == kAcqRel || order == kSeqCst; }
+bool is_seq_cst(MemoryOrder order) { return order == kSeqCst; }
 uint64_t bit_of(unsigned location) { return uint64_t{1} << location; }
 
 }  // namespace
@@ -35,7 +32,7 @@ void Memory::Thread::restart(unsigned self) {
   stale = has_written = is_anything_new = false;
 }
 
-void Memory::Thread::acquire(const View& published, std::memory_order order) {
+void Memory::Thread::acquire(const View& published, MemoryOrder order) {
   (acquires(order) ? current : to_acquire).join(published);
 }
 
@@ -90,13 +87,13 @@ const Memory::PendingStore* Memory::newest_pending(const Thread& thread, unsigne
   return nullptr;
 }
 
-unsigned Memory::oldest_readable(const Thread& thread, unsigned location, std::memory_order order) const {
+unsigned Memory::oldest_readable(const Thread& thread, unsigned location, MemoryOrder order) const {
   if (!has_views()) return newest(location);
   const uint16_t seen = thread.current.seen[location];
   return is_seq_cst(order) ? std::max(seen, seq_cst_[location]) : seen;
 }
 
-void Memory::observe(Thread& thread, unsigned location, unsigned index, std::memory_order order) {
+void Memory::observe(Thread& thread, unsigned location, unsigned index, MemoryOrder order) {
   const std::vector<Message>& history = locations_[location].history;
   const bool is_read_again = (thread.read & bit_of(location)) != 0;
   if (has_views() && is_read_again && history[index].value != history[thread.read_at[location]].value) {
@@ -109,7 +106,7 @@ void Memory::observe(Thread& thread, unsigned location, unsigned index, std::mem
   thread.acquire(history[index].published, order);
 }
 
-uint64_t Memory::load(unsigned thread, unsigned location, std::memory_order order) {
+uint64_t Memory::load(unsigned thread, unsigned location, MemoryOrder order) {
   Thread& self = threads_[thread];
   if (const PendingStore* const own = newest_pending(self, location)) {
     self.read |= bit_of(location);
@@ -122,7 +119,7 @@ uint64_t Memory::load(unsigned thread, unsigned location, std::memory_order orde
 }
 
 // What a store of this order takes along for its readers.
-View Memory::publish(unsigned thread, std::memory_order order) {
+View Memory::publish(unsigned thread, MemoryOrder order) {
   Thread& self = threads_[thread];
   if (!releases(order)) return self.released;
   View published = self.current;
@@ -131,7 +128,7 @@ View Memory::publish(unsigned thread, std::memory_order order) {
 }
 
 // The location's next value is the thread's own.
-void Memory::see_own(Thread& thread, unsigned location, std::memory_order order) {
+void Memory::see_own(Thread& thread, unsigned location, MemoryOrder order) {
   if (!has_views()) return;
   thread.current.seen[location] = static_cast<uint16_t>(newest(location) + 1);
   if (is_seq_cst(order)) seq_cst_[location] = thread.current.seen[location];
@@ -153,7 +150,7 @@ void Memory::put(unsigned thread, unsigned location, uint64_t value, const View&
   }
 }
 
-void Memory::store(unsigned thread, unsigned location, uint64_t value, std::memory_order order) {
+void Memory::store(unsigned thread, unsigned location, uint64_t value, MemoryOrder order) {
   Thread& self = threads_[thread];
   self.has_written = true;
   if (has_buffers() && !is_seq_cst(order)) {
@@ -166,8 +163,8 @@ void Memory::store(unsigned thread, unsigned location, uint64_t value, std::memo
 }
 
 uint64_t Memory::load_in_kernel(unsigned thread, unsigned location) {
-  fence(thread, std::memory_order_seq_cst);
-  observe(threads_[thread], location, newest(location), std::memory_order_relaxed);
+  fence(thread, kSeqCst);
+  observe(threads_[thread], location, newest(location), kRelaxed);
   return locations_[location].history.back().value;
 }
 
@@ -176,7 +173,7 @@ uint64_t Memory::latest(unsigned thread, unsigned location) {
   return locations_[location].history.back().value;
 }
 
-void Memory::replace(unsigned thread, unsigned location, uint64_t value, std::memory_order order) {
+void Memory::replace(unsigned thread, unsigned location, uint64_t value, MemoryOrder order) {
   Thread& self = threads_[thread];
   const Message replaced = locations_[location].history.back();
   observe(self, location, newest(location), order);
@@ -188,7 +185,7 @@ void Memory::replace(unsigned thread, unsigned location, uint64_t value, std::me
   self.read_at[location] = static_cast<uint16_t>(newest(location));
 }
 
-bool Memory::compare(unsigned thread, unsigned location, uint64_t& expected, std::memory_order failure) {
+bool Memory::compare(unsigned thread, unsigned location, uint64_t& expected, MemoryOrder failure) {
   land_all(thread);
   Thread& self = threads_[thread];
   const std::vector<Message>& history = locations_[location].history;
@@ -206,7 +203,7 @@ bool Memory::compare(unsigned thread, unsigned location, uint64_t& expected, std
   return false;
 }
 
-void Memory::fence(unsigned thread, std::memory_order order) {
+void Memory::fence(unsigned thread, MemoryOrder order) {
   Thread& self = threads_[thread];
   if (acquires(order)) self.current.join(self.to_acquire);
   if (is_seq_cst(order)) {
@@ -220,19 +217,19 @@ void Memory::fence(unsigned thread, std::memory_order order) {
 void Memory::light_fence(unsigned thread) {
   Thread& self = threads_[thread];
   self.current.join(self.to_see);
-  self.light = publish(thread, std::memory_order_release);
+  self.light = publish(thread, kRelease);
   for (PendingStore& store : self.pending) store.fixed = true;
 }
 
 void Memory::membarrier(unsigned thread) {
   Thread& self = threads_[thread];
-  fence(thread, std::memory_order_seq_cst);
+  fence(thread, kSeqCst);
   for (unsigned i = 0; i < count_; ++i) {
     if (i == thread) continue;
     while (has_pending(i) && threads_[i].pending.front().fixed) land_one(i);
     self.current.join(threads_[i].light);
   }
-  const View published = publish(thread, std::memory_order_release);
+  const View published = publish(thread, kRelease);
   for (unsigned i = 0; i < count_; ++i) {
     if (i != thread) threads_[i].to_see.join(published);
   }

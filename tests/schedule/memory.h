@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic.h"
 #include "operation.h"
 #include "search.h"
 
@@ -66,18 +67,18 @@ class Memory {
   const char* touch(unsigned thread, unsigned location);
   const char* destroy(unsigned thread, unsigned location);
 
-  uint64_t load(unsigned thread, unsigned location, std::memory_order order);
-  void store(unsigned thread, unsigned location, uint64_t value, std::memory_order order);
+  uint64_t load(unsigned thread, unsigned location, MemoryOrder order);
+  void store(unsigned thread, unsigned location, uint64_t value, MemoryOrder order);
   // What the kernel reads for the thread, behind a full fence. The thread has seen it then.
   uint64_t load_in_kernel(unsigned thread, unsigned location);
   // An update is latest() and replace(), together one step.
   uint64_t latest(unsigned thread, unsigned location);
-  void replace(unsigned thread, unsigned location, uint64_t value, std::memory_order order);
+  void replace(unsigned thread, unsigned location, uint64_t value, MemoryOrder order);
   // The first half of a compare_exchange: whether the latest is `expected` and to be replaced. Else it has read like a
   // load, which need not be the latest, and stores what it read.
-  bool compare(unsigned thread, unsigned location, uint64_t& expected, std::memory_order failure);
+  bool compare(unsigned thread, unsigned location, uint64_t& expected, MemoryOrder failure);
 
-  void fence(unsigned thread, std::memory_order order);
+  void fence(unsigned thread, MemoryOrder order);
   void light_fence(unsigned thread);
   void membarrier(unsigned thread);
 
@@ -135,7 +136,7 @@ class Memory {
     bool is_anything_new = false;  // since the latest pause
 
     void restart(unsigned self);
-    void acquire(const View& published, std::memory_order order);
+    void acquire(const View& published, MemoryOrder order);
   };
 
   bool has_views() const { return model_ == MemoryModel::kViews; }
@@ -143,11 +144,11 @@ class Memory {
 
   const PendingStore* newest_pending(const Thread& thread, unsigned location) const;
   unsigned newest(unsigned location) const { return static_cast<unsigned>(locations_[location].history.size()) - 1; }
-  unsigned oldest_readable(const Thread& thread, unsigned location, std::memory_order order) const;
-  void observe(Thread& thread, unsigned location, unsigned index, std::memory_order order);
-  View publish(unsigned thread, std::memory_order order);
+  unsigned oldest_readable(const Thread& thread, unsigned location, MemoryOrder order) const;
+  void observe(Thread& thread, unsigned location, unsigned index, MemoryOrder order);
+  View publish(unsigned thread, MemoryOrder order);
   void put(unsigned thread, unsigned location, uint64_t value, const View& published);
-  void see_own(Thread& thread, unsigned location, std::memory_order order);
+  void see_own(Thread& thread, unsigned location, MemoryOrder order);
   // The first value after the one that the thread read which is another, or 0.
   unsigned next_difference(const Thread& thread, unsigned location) const;
   void land_all(unsigned thread);

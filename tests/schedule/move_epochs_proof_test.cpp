@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic.h"
 #include "compact/move_epochs.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
@@ -24,16 +25,16 @@ class Heap {
 
   Heap() {
     readers_[0].next = &readers_[1];
-    slot_.store(kResting, std::memory_order_relaxed);
-    for (auto& word : blocks_[0].words) word.store(kContent, std::memory_order_relaxed);
+    slot_.store(kResting, kRelaxed);
+    for (auto& word : blocks_[0].words) word.store(kContent, kRelaxed);
   }
 
   // Writes the block's words, and nobody else does.
   void write(int reader) {
     epochs_.enter(readers_[reader]);
     Block& block = blocks_[call_off() & ~kResting];
-    block.words[0].store(1, std::memory_order_relaxed);
-    block.words[1].store(1, std::memory_order_relaxed);
+    block.words[0].store(1, kRelaxed);
+    block.words[1].store(1, kRelaxed);
     epochs_.leave(readers_[reader]);
     has_written_ = true;
   }
@@ -42,7 +43,7 @@ class Heap {
     epochs_.enter(readers_[reader]);
     const uint64_t place = call_off();
     for (auto& word : blocks_[place & ~kResting].words) {
-      const uint32_t content = word.load(std::memory_order_relaxed);
+      const uint32_t content = word.load(kRelaxed);
       require(content == kContent || (content == 1 && is_written_), "a block has its content where its address leads");
     }
     require(call_off() == place, "a block stays while a reader has its address");
@@ -50,7 +51,7 @@ class Heap {
   }
   // Tries to move it from where it lies to the other place. `looks`: how often the mover asks whether it is alone.
   void move(int looks) {
-    const uint64_t from = slot_.load(std::memory_order_relaxed) & ~kResting;
+    const uint64_t from = slot_.load(kRelaxed) & ~kResting;
     const uint64_t epoch = epochs_.begin(slot_, kResting);
     bool alone = false;
     while (looks-- != 0 && !alone) alone = Shared::is_alone(readers_, epoch);
@@ -59,19 +60,18 @@ class Heap {
       return;
     }
     for (int word = 0; word < 2; ++word) {
-      blocks_[1 - from].words[word].store(blocks_[from].words[word].load(std::memory_order_relaxed),
-                                          std::memory_order_relaxed);
+      blocks_[1 - from].words[word].store(blocks_[from].words[word].load(kRelaxed), kRelaxed);
     }
     Shared::arrive(slot_, from, (1 - from) | kResting);
   }
   void will_be_written() { is_written_ = true; }
 
   void check() {
-    const uint64_t word = slot_.load(std::memory_order_relaxed);
+    const uint64_t word = slot_.load(kRelaxed);
     require((word & kResting) != 0, "a move is over");
     const Block& block = blocks_[word & ~kResting];
     if (!has_written_) return;
-    require(block.words[0].load(std::memory_order_relaxed) == 1 && block.words[1].load(std::memory_order_relaxed) == 1,
+    require(block.words[0].load(kRelaxed) == 1 && block.words[1].load(kRelaxed) == 1,
             "what was written is where the handle leads");
   }
 

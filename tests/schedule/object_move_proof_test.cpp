@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic.h"
 #include "compact/move_epochs.h"
 #include "compact/optional_lock.h"
 #include "proof.h"
@@ -50,7 +51,7 @@ class Heap {
 
   Heap(Emptied emptied, Fault fault) : emptied_(emptied), fault_(fault) {
     readers_[0].next = &readers_[1];
-    slot_.store(kResting, std::memory_order_relaxed);
+    slot_.store(kResting, kRelaxed);
     for (auto& word : pages_[0].words) word = kContent;
   }
 
@@ -91,7 +92,7 @@ class Heap {
   void free() {
     const auto [lock, place] = lock_turn();
     if (fault_ != Fault::kFreeLeavesTheMoveGoing && is_under_way_ && from_ == place) abort_move();
-    slot_.store(kNowhere, std::memory_order_release);
+    slot_.store(kNowhere, kRelease);
     for (auto& word : pages_[place].words) word = kGone;
     is_freed_ = true;
     lock->unlock();
@@ -117,7 +118,7 @@ class Heap {
   }
   // Another thread takes the page that was left, for a large block.
   void take_page() {
-    const uint32_t left = left_.exchange(0, std::memory_order_acquire);
+    const uint32_t left = left_.exchange(0, kAcquire);
     if (left == 0) return;
     locks_[kOfOthers].lock();
     for (auto& word : pages_[left - 1].words) word = kGone;
@@ -125,7 +126,7 @@ class Heap {
   }
 
   void check() {
-    if (is_freed_) return require(slot_.load(std::memory_order_relaxed) == kNowhere, "what is freed stays free");
+    if (is_freed_) return require(slot_.load(kRelaxed) == kNowhere, "what is freed stays free");
     const Page& page = pages_[place_now()];
     require(pins_ == 0, "no pin is left");
     for (const auto& word : page.words)
@@ -142,9 +143,9 @@ class Heap {
   void expect_content(int word) const { require(word == kContent, "the object is where its address leads"); }
   uint64_t place_now() const { return Shared::look(slot_) & ~kResting; }
   SpinLock& lock_of(uint64_t place) {
-    return locks_[place == kNowhere ? uint32_t{kOfOthers} : pages_[place].tag.load(std::memory_order_relaxed)];
+    return locks_[place == kNowhere ? uint32_t{kOfOthers} : pages_[place].tag.load(kRelaxed)];
   }
-  std::pair<SpinLock*, uint64_t> lock_turn() {
+  Pair<SpinLock*, uint64_t> lock_turn() {
     const auto find = [this] { return place_now(); };
     const auto lock_of_place = [this](uint64_t place) -> SpinLock& { return lock_of(place); };
     if (fault_ == Fault::kPinAsksForTheTurnOnce) {
@@ -156,7 +157,7 @@ class Heap {
   }
   void hand_over(Page& page, Tag tag) {
     hands_.lock();
-    page.tag.store(tag, std::memory_order_relaxed);
+    page.tag.store(tag, kRelaxed);
     hands_.unlock();
   }
 
@@ -166,7 +167,7 @@ class Heap {
       const uint64_t word = Shared::look(slot_);
       const uint64_t place = word & ~kResting;
       if ((word & kResting) != 0 || word == kNowhere) return place;
-      if (fault_ == Fault::kReaderTakesNoTurn || pages_[place].tag.load(std::memory_order_relaxed) != kOfKind) {
+      if (fault_ == Fault::kReaderTakesNoTurn || pages_[place].tag.load(kRelaxed) != kOfKind) {
         if (Shared::call_off(slot_, word, kResting)) return place;
         continue;
       }
@@ -179,13 +180,13 @@ class Heap {
   }
   void call_off() {
     uint64_t word = 0;
-    do word = slot_.load(std::memory_order_relaxed);
+    do word = slot_.load(kRelaxed);
     while ((word & kResting) == 0 && !Shared::call_off(slot_, word, kResting));
   }
 
   void advance_in_turn() {
     if (!is_under_way_ && !begin_move()) return;
-    const bool is_marked = (slot_.load(std::memory_order_relaxed) & kResting) == 0;
+    const bool is_marked = (slot_.load(kRelaxed) & kResting) == 0;
     if (!is_marked && fault_ != Fault::kMoverLooksForNoMark) return abort_move();
     if (fault_ != Fault::kMoverWaitsForNoReader && !Shared::is_alone(readers_, epoch_)) return;
     const uint64_t from = from_;
@@ -193,7 +194,7 @@ class Heap {
     is_under_way_ = false;
     if (emptied_ == Emptied::kStays) return;
     hand_over(pages_[from], kOfOthers);
-    left_.store(static_cast<uint32_t>(from + 1), std::memory_order_release);
+    left_.store(static_cast<uint32_t>(from + 1), kRelease);
   }
   void relocate(uint64_t from) {
     for (int word = 0; word < 2; ++word) {
@@ -201,14 +202,14 @@ class Heap {
       pages_[from].words[word] = kGone;
     }
     if (fault_ == Fault::kMoverLetsTheTurnGo) locks_[kOfKind].unlock(), locks_[kOfKind].lock();
-    slot_.store((1 - from) | kResting, std::memory_order_release);
+    slot_.store((1 - from) | kResting, kRelease);
   }
   bool begin_move() {
     if (pins_ != 0 || is_freed_) return false;
-    from_ = slot_.load(std::memory_order_relaxed) & ~kResting;
+    from_ = slot_.load(kRelaxed) & ~kResting;
     Page& to = pages_[1 - from_];
-    if (to.tag.load(std::memory_order_relaxed) != kOfKind) {
-      if (left_.exchange(0, std::memory_order_acquire) == 0) return false;
+    if (to.tag.load(kRelaxed) != kOfKind) {
+      if (left_.exchange(0, kAcquire) == 0) return false;
       hand_over(to, kOfKind);
     }
     is_under_way_ = true;

@@ -4,6 +4,8 @@
 // other. All reduction of the search relies on that, so a footprint errs on the side of more.
 #pragma once
 
+#include "base/atomic.h"
+
 #include <atomic>
 #include <cstdint>
 #include <source_location>
@@ -34,9 +36,9 @@ enum class Kind : uint8_t {
 struct Operation {
   Kind kind = Kind::kFence;
   uint8_t location = 0;
-  std::memory_order order = std::memory_order_seq_cst;
+  MemoryOrder order = kSeqCst;
   std::source_location where;
-  std::memory_order failure = std::memory_order_relaxed;  // of a compare_exchange that fails
+  MemoryOrder failure = kRelaxed;  // of a compare_exchange that fails
 
   bool is_update() const { return kind == Kind::kExchange || kind == Kind::kCompareExchange || kind == Kind::kFetch; }
 };

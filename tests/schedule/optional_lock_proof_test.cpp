@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/atomic.h"
 #include "compact/optional_lock.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
@@ -26,17 +27,15 @@ class Wanderer {
     locks_[kOwn].lock();
     for (uint32_t from = 0; times != 0; --times, from = 1 - from) {
       hand_over(1 - from, kOwn);
-      place_.store(1 - from, std::memory_order_release);
+      place_.store(1 - from, kRelease);
       hand_over(from, kNobodys);
     }
     ++visits_;
     locks_[kOwn].unlock();
   }
   void visit() {
-    const auto find = [this] { return place_.load(std::memory_order_seq_cst); };
-    const auto lock_of = [this](uint32_t place) -> SpinLock& {
-      return locks_[tags_[place].load(std::memory_order_relaxed)];
-    };
+    const auto find = [this] { return place_.load(kSeqCst); };
+    const auto lock_of = [this](uint32_t place) -> SpinLock& { return locks_[tags_[place].load(kRelaxed)]; };
     const auto [lock, place] = lock_place_of(find, lock_of, locks_[has_hands_ ? kNobodys : kOwn], hands_);
     ++visits_;
     lock->unlock();
@@ -48,7 +47,7 @@ class Wanderer {
 
   void hand_over(uint32_t place, Tag tag) {
     hands_.lock();
-    tags_[place].store(tag, std::memory_order_relaxed);
+    tags_[place].store(tag, kRelaxed);
     hands_.unlock();
   }
 

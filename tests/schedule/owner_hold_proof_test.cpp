@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/atomic.h"
 #include "proof.h"
 #include "small_heaps.h"
 
@@ -33,17 +34,17 @@ class Process : public SmallHeaps<Plant::kNone, 2> {
   void run() {
     use();
     if (kSlip != Slip::kSaidTooLate) is_single_threaded_ = false;
-    state_.store(kStarted, std::memory_order_release);
+    state_.store(kStarted, kRelease);
     use();
     if (kSlip != Slip::kNone) is_single_threaded_ = kSlip == Slip::kSaidTooEarly;
     if (kSlip == Slip::kSaidTooEarly) use();
-    while (state_.load(std::memory_order_acquire) != kEnded) ScheduledAtomics::cpu_relax();
+    while (state_.load(kAcquire) != kEnded) ScheduledAtomics::cpu_relax();
     is_single_threaded_ = true;
     use();
   }
   // The second thread frees what main's has allocated, with a heap of its own or none.
   void free_blocks(bool has_heap) {
-    while (state_.load(std::memory_order_acquire) != kStarted) ScheduledAtomics::cpu_relax();
+    while (state_.load(kAcquire) != kStarted) ScheduledAtomics::cpu_relax();
     if (has_heap) {
       Heap& heap = begin();
       free(heap, 0), free(heap, 1);
@@ -51,7 +52,7 @@ class Process : public SmallHeaps<Plant::kNone, 2> {
     } else {
       free_without_heap(0), free_without_heap(1);
     }
-    state_.store(kEnded, std::memory_order_release);
+    state_.store(kEnded, kRelease);
   }
   void check_end() {
     use();

@@ -2,6 +2,8 @@
 // prove and break, and examples for tests of real ones.
 #pragma once
 
+#include "base/atomic.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +16,10 @@ class HandOver {
  public:
   void give(int value) {
     value_ = value;
-    is_there_.store(true, std::memory_order_release);
+    is_there_.store(true, kRelease);
   }
   int take() {
-    while (!is_there_.load(std::memory_order_acquire)) Atomics::cpu_relax();
+    while (!is_there_.load(kAcquire)) Atomics::cpu_relax();
     return value_;
   }
 
@@ -33,14 +35,14 @@ template <class Atomics>
 class PetersonLock {
  public:
   void lock(int self) {
-    wants_[self].store(true, std::memory_order_relaxed);
-    lock_.store(1 - self, std::memory_order_release);
-    Atomics::fence(std::memory_order_seq_cst);
-    while (wants_[1 - self].load(std::memory_order_acquire) && lock_.load(std::memory_order_acquire) != self) {
+    wants_[self].store(true, kRelaxed);
+    lock_.store(1 - self, kRelease);
+    Atomics::fence(kSeqCst);
+    while (wants_[1 - self].load(kAcquire) && lock_.load(kAcquire) != self) {
       Atomics::cpu_relax();
     }
   }
-  void unlock(int self) { wants_[self].store(false, std::memory_order_release); }
+  void unlock(int self) { wants_[self].store(false, kRelease); }
 
  private:
   typename Atomics::template Atomic<bool> wants_[2]{false, false};
@@ -52,22 +54,22 @@ template <class Atomics>
 class AsymmetricDoor {
  public:
   bool enter_as_owner() {
-    owner_.store(true, std::memory_order_relaxed);
+    owner_.store(true, kRelaxed);
     Atomics::light_fence();
-    if (!visitor_.load(std::memory_order_acquire)) return true;
+    if (!visitor_.load(kAcquire)) return true;
     leave_as_owner();
     return false;
   }
-  void leave_as_owner() { owner_.store(false, std::memory_order_release); }
+  void leave_as_owner() { owner_.store(false, kRelease); }
 
   bool enter_as_visitor() {
-    visitor_.store(true, std::memory_order_relaxed);
+    visitor_.store(true, kRelaxed);
     Atomics::membarrier();
-    if (!owner_.load(std::memory_order_acquire)) return true;
+    if (!owner_.load(kAcquire)) return true;
     leave_as_visitor();
     return false;
   }
-  void leave_as_visitor() { visitor_.store(false, std::memory_order_release); }
+  void leave_as_visitor() { visitor_.store(false, kRelease); }
 
  private:
   typename Atomics::template Atomic<bool> owner_{false};
@@ -84,17 +86,15 @@ class NodeStack {
 
   // Numbers are 1 to kNodes.
   void push(uint32_t node) {
-    uint32_t head = head_.load(std::memory_order_relaxed);
-    do next_[node].store(number_in(head), std::memory_order_relaxed);
-    while (!head_.compare_exchange_weak(head, successor(head, node), std::memory_order_release,
-                                        std::memory_order_relaxed));
+    uint32_t head = head_.load(kRelaxed);
+    do next_[node].store(number_in(head), kRelaxed);
+    while (!head_.compare_exchange_weak(head, successor(head, node), kRelease, kRelaxed));
   }
   uint32_t pop() {
-    uint32_t head = head_.load(std::memory_order_acquire);
+    uint32_t head = head_.load(kAcquire);
     while (number_in(head) != kNothing) {
-      const uint32_t next = next_[number_in(head)].load(std::memory_order_relaxed);
-      if (head_.compare_exchange_weak(head, successor(head, next), std::memory_order_acquire,
-                                      std::memory_order_acquire)) {
+      const uint32_t next = next_[number_in(head)].load(kRelaxed);
+      if (head_.compare_exchange_weak(head, successor(head, next), kAcquire, kAcquire)) {
         return number_in(head);
       }
     }
@@ -118,12 +118,12 @@ template <class Atomics>
 class Event {
  public:
   void notify() {
-    if (state_.exchange(kRung, std::memory_order_release) == kAwaited) Atomics::futex_wake(state_, 1);
+    if (state_.exchange(kRung, kRelease) == kAwaited) Atomics::futex_wake(state_, 1);
   }
   void wait() {
     uint32_t seen = kSilent;
-    state_.compare_exchange_strong(seen, kAwaited, std::memory_order_relaxed, std::memory_order_relaxed);
-    while (state_.load(std::memory_order_acquire) != kRung) Atomics::futex_wait(state_, kAwaited);
+    state_.compare_exchange_strong(seen, kAwaited, kRelaxed, kRelaxed);
+    while (state_.load(kAcquire) != kRung) Atomics::futex_wait(state_, kAwaited);
   }
 
  private:
@@ -137,17 +137,17 @@ template <class Atomics>
 class Workshop {
  public:
   void put(uint32_t work) {
-    waiting_.fetch_add(work, std::memory_order_relaxed);
-    while (waiting_.load(std::memory_order_seq_cst) != 0 && try_lock()) {
-      done_ += waiting_.exchange(0, std::memory_order_relaxed);
-      is_held_.store(false, std::memory_order_seq_cst);
+    waiting_.fetch_add(work, kRelaxed);
+    while (waiting_.load(kSeqCst) != 0 && try_lock()) {
+      done_ += waiting_.exchange(0, kRelaxed);
+      is_held_.store(false, kSeqCst);
     }
   }
   // Once all threads have ended.
   uint32_t done() const { return done_; }
 
  private:
-  bool try_lock() { return !is_held_.exchange(true, std::memory_order_seq_cst); }
+  bool try_lock() { return !is_held_.exchange(true, kSeqCst); }
 
   typename Atomics::template Atomic<uint32_t> waiting_{0};
   typename Atomics::template Atomic<bool> is_held_{false};

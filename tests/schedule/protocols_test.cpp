@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/atomic.h"
 #include "base/std_atomics.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
@@ -56,7 +57,7 @@ struct PlainMessage {
   ScheduledAtomics::Atomic<int> is_there{0};
 };
 
-std::vector<Body<PlainMessage>> pass_message(std::memory_order store, std::memory_order load) {
+std::vector<Body<PlainMessage>> pass_message(MemoryOrder store, MemoryOrder load) {
   return {[=](PlainMessage& message) { message.value = 7, message.is_there.store(1, store); },
           [=](PlainMessage& message) {
             if (message.is_there.load(load) == 1) require(message.value == 7, "the value");
@@ -65,12 +66,12 @@ std::vector<Body<PlainMessage>> pass_message(std::memory_order store, std::memor
 
 TEST(HandOver, IsARaceWhereAnOrderIsRelaxed) {
   for (const MemoryModel memory : kModels) {
-    const auto verdict = [memory](std::memory_order store, std::memory_order load) {
+    const auto verdict = [memory](MemoryOrder store, MemoryOrder load) {
       return explore<PlainMessage>(in(memory), pass_message(store, load)).verdict;
     };
-    EXPECT_EQ(verdict(std::memory_order_release, std::memory_order_acquire), Verdict::kPassed);
-    EXPECT_EQ(verdict(std::memory_order_relaxed, std::memory_order_acquire), Verdict::kRace);
-    EXPECT_EQ(verdict(std::memory_order_release, std::memory_order_relaxed), Verdict::kRace);
+    EXPECT_EQ(verdict(kRelease, kAcquire), Verdict::kPassed);
+    EXPECT_EQ(verdict(kRelaxed, kAcquire), Verdict::kRace);
+    EXPECT_EQ(verdict(kRelease, kRelaxed), Verdict::kRace);
   }
 }
 

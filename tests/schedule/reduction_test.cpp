@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "base/atomic.h"
 #include "explore.h"
 #include "scheduled_atomics.h"
 
@@ -34,35 +35,35 @@ void perform(Registers& state, unsigned thread, const Instruction& instruction) 
   switch (instruction.what) {
     case 0:
     case 1:
-      atomic.store(value, std::memory_order_relaxed);
+      atomic.store(value, kRelaxed);
       return;
     case 2:
-      atomic.store(value, std::memory_order_release);
+      atomic.store(value, kRelease);
       return;
     case 3:
-      atomic.store(value, std::memory_order_seq_cst);
+      atomic.store(value, kSeqCst);
       return;
     case 4:
     case 5:
-      found = atomic.load(std::memory_order_relaxed);
+      found = atomic.load(kRelaxed);
       break;
     case 6:
-      found = atomic.load(std::memory_order_acquire);
+      found = atomic.load(kAcquire);
       break;
     case 7:
-      found = atomic.load(std::memory_order_seq_cst);
+      found = atomic.load(kSeqCst);
       break;
     case 8:
-      found = atomic.fetch_add(value, std::memory_order_relaxed);
+      found = atomic.fetch_add(value, kRelaxed);
       break;
     case 9:
-      found = atomic.exchange(value, std::memory_order_acq_rel);
+      found = atomic.exchange(value, kAcqRel);
       break;
     case 10:
-      atomic.compare_exchange_strong(found, value, std::memory_order_acquire);
+      atomic.compare_exchange_strong(found, value, kAcquire);
       break;
     case 11:
-      ScheduledAtomics::fence(std::memory_order_seq_cst);
+      ScheduledAtomics::fence(kSeqCst);
       return;
     case 12:
       ScheduledAtomics::light_fence();
@@ -71,7 +72,7 @@ void perform(Registers& state, unsigned thread, const Instruction& instruction) 
       ScheduledAtomics::membarrier();
       return;
     case 14:
-      while ((found = atomic.load(std::memory_order_acquire)) == 0) ScheduledAtomics::cpu_relax();
+      while ((found = atomic.load(kAcquire)) == 0) ScheduledAtomics::cpu_relax();
       break;
     case 15:
       ScheduledAtomics::futex_wait(atomic, 0);
@@ -80,7 +81,7 @@ void perform(Registers& state, unsigned thread, const Instruction& instruction) 
       ScheduledAtomics::futex_wake(atomic, 1);
       return;
     case 17:  // plain data behind what an acquire has seen, or a race
-      if (atomic.load(std::memory_order_acquire) == value) state.plain += value;
+      if (atomic.load(kAcquire) == value) state.plain += value;
       return;
     default:
       FAIL() << instruction.what;

@@ -7,11 +7,13 @@
 //   class B, with lock 1   [ place 2 ] [ place 3 ]     as well, once the block has the size of this class
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/atomic.h"
 #include "compact/move_epochs.h"
 #include "compact/optional_lock.h"
 #include "proof.h"
@@ -42,7 +44,7 @@ class Heap {
   static constexpr uint64_t kTarget = 2;
 
   explicit Heap(Fault fault) : fault_(fault) {
-    slot_.store(kResting, std::memory_order_relaxed);
+    slot_.store(kResting, kRelaxed);
     places_[0].is_used = true;
     places_[0].content = kContent;
   }
@@ -117,7 +119,7 @@ class Heap {
   static int class_of(uint64_t place) { return static_cast<int>(place / 2); }
   static uint64_t other_of(uint64_t place) { return place ^ 1; }
   uint64_t place_now() const { return Shared::look(slot_) & ~kResting; }
-  std::pair<SpinLock*, uint64_t> lock_turn() {
+  Pair<SpinLock*, uint64_t> lock_turn() {
     const auto find = [this] { return place_now(); };
     const auto lock_of = [this](uint64_t place) -> SpinLock& { return locks_[class_of(place)]; };
     return lock_place_of(find, lock_of, nobodys_, hands_);
@@ -134,7 +136,7 @@ class Heap {
     if (fault_ != Fault::kOldPlaceIsNotPinned) --from.pins;
     const bool is_done = has_place && (from.pins == 0 || fault_ == Fault::kOthersPinsAreForgotten);
     if (is_done && fault_ == Fault::kAddressComesTooLate) locks_[0].unlock();
-    if (is_done) slot_.store(kTarget | kResting, std::memory_order_release);
+    if (is_done) slot_.store(kTarget | kResting, kRelease);
     if (is_done && fault_ == Fault::kAddressComesTooLate) locks_[0].lock();
     if (is_done) give(from);
     locks_[0].unlock();
@@ -145,7 +147,7 @@ class Heap {
     Going& move = moves_[number];
     if (!move.is_under_way) return begin_move(number);
     const uint64_t from = move.from;
-    if ((slot_.load(std::memory_order_relaxed) & kResting) != 0) return abort_move(number);
+    if ((slot_.load(kRelaxed) & kResting) != 0) return abort_move(number);
     places_[other_of(from)].content = int{places_[from].content};
     if (!Shared::arrive(slot_, from, other_of(from) | kResting)) return abort_move(number);
     move.is_under_way = false;
@@ -164,7 +166,7 @@ class Heap {
   }
   void abort_move(int number) {
     uint64_t word = 0;
-    do word = slot_.load(std::memory_order_relaxed);
+    do word = slot_.load(kRelaxed);
     while ((word & kResting) == 0 && !Shared::call_off(slot_, word, kResting));
     moves_[number].is_under_way = false;
     give(places_[other_of(moves_[number].from)]);

@@ -14,6 +14,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include "base/atomic.h"
 #include "scheduler.h"
 
 namespace snug::schedule {
@@ -29,8 +30,7 @@ template <class T>
 class ScheduledAtomic {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(uint64_t));
   using Where = std::source_location;
-  using Order = std::memory_order;
-  static constexpr Order kSeqCst = std::memory_order_seq_cst;
+  using Order = MemoryOrder;
 
  public:
   using value_type = T;
@@ -100,8 +100,8 @@ class ScheduledAtomic {
     return value;
   }
   static Order on_failure(Order order) {
-    if (order == std::memory_order_acq_rel) return std::memory_order_acquire;
-    return order == std::memory_order_release ? std::memory_order_relaxed : order;
+    if (order == kAcqRel) return kAcquire;
+    return order == kRelease ? kRelaxed : order;
   }
   template <class Change>
   T update(Kind kind, Order order, Where where, Change change) {
@@ -166,45 +166,42 @@ struct ScheduledAtomics {
   // How often a loop may spin before it does something else: as often as it needs to be seen.
   static constexpr int kSpins = 1;
 
-  static void fence(std::memory_order order, Where where = Where::current()) {
+  static void fence(MemoryOrder order, Where where = Where::current()) {
     Scheduler::active().fence({Kind::kFence, 0, order, where});
   }
   // Half a fence, the other half of which is another thread's membarrier().
   static void light_fence(Where where = Where::current()) {
-    Scheduler::active().light_fence({Kind::kLightFence, 0, std::memory_order_seq_cst, where});
+    Scheduler::active().light_fence({Kind::kLightFence, 0, kSeqCst, where});
   }
   static bool prepare_membarrier() { return true; }
   static bool membarrier(Where where = Where::current()) {
-    Scheduler::active().membarrier({Kind::kMembarrier, 0, std::memory_order_seq_cst, where});
+    Scheduler::active().membarrier({Kind::kMembarrier, 0, kSeqCst, where});
     return true;
   }
 
   // In each round of a loop that waits for others. The thread goes on once something that the round has read has
   // changed; a round must so depend on nothing else, such as a counter of rounds.
   static void cpu_relax(Where where = Where::current()) {
-    Scheduler::active().yield({Kind::kYield, 0, std::memory_order_relaxed, where});
+    Scheduler::active().yield({Kind::kYield, 0, kRelaxed, where});
   }
   static void yield(Where where = Where::current()) { cpu_relax(where); }
   // The same where a round takes a lock and gives it back: nothing has changed by what it has written itself. The
   // thread goes on once another has changed anything.
-  static void pause(Where where = Where::current()) {
-    Scheduler::active().pause({Kind::kPause, 0, std::memory_order_relaxed, where});
-  }
+  static void pause(Where where = Where::current()) { Scheduler::active().pause({Kind::kPause, 0, kRelaxed, where}); }
   // The calling thread goes on in the child of a fork, where it is alone: the others end where they are, and of what
   // they have stored there is what has landed.
   static void fork_to_child(Where where = Where::current()) {
-    Scheduler::active().fork_to_child({Kind::kFork, 0, std::memory_order_seq_cst, where});
+    Scheduler::active().fork_to_child({Kind::kFork, 0, kSeqCst, where});
   }
 
   // Sleeps if the word is `expected`, until it is woken, never without a reason; with a time, whichever, until any
   // moment. A loop around a wait with a time needs another end, or nobody else need ever come.
   static void futex_wait(Atomic<uint32_t>& word, uint32_t expected, const timespec* length = nullptr,
                          Where where = Where::current()) {
-    Scheduler::active().futex_wait({Kind::kFutexWait, word.location(), std::memory_order_seq_cst, where}, expected,
-                                   length != nullptr);
+    Scheduler::active().futex_wait({Kind::kFutexWait, word.location(), kSeqCst, where}, expected, length != nullptr);
   }
   static void futex_wake(Atomic<uint32_t>& word, int count, Where where = Where::current()) {
-    Scheduler::active().futex_wake({Kind::kFutexWake, word.location(), std::memory_order_seq_cst, where}, count);
+    Scheduler::active().futex_wake({Kind::kFutexWake, word.location(), kSeqCst, where}, count);
   }
 };
 

@@ -1,4 +1,5 @@
 // Scheduler: the operations of the atomics, each a step where others can see it.
+#include "base/atomic.h"
 #include "scheduler.h"
 #include "trace_text.h"
 
@@ -42,7 +43,7 @@ uint64_t Scheduler::load(Operation operation) {
 void Scheduler::store(Operation operation, uint64_t value) {
   if (is_alone()) return memory_.poke(operation.location, value);
   alter(operation);
-  const bool is_step = memory_.model() != MemoryModel::kStoreBuffers || operation.order == std::memory_order_seq_cst;
+  const bool is_step = memory_.model() != MemoryModel::kStoreBuffers || operation.order == kSeqCst;
   is_step ? come_to(operation) : count_step();
   check_life(operation.location);
   memory_.store(current_, operation.location, value, operation.order);
@@ -80,7 +81,7 @@ bool Scheduler::compare_exchange(Operation operation, uint64_t& expected, uint64
 void Scheduler::fence(Operation operation) {
   if (is_alone()) return;
   alter(operation);
-  const bool is_strong = operation.order == std::memory_order_seq_cst;
+  const bool is_strong = operation.order == kSeqCst;
   const bool is_step = is_strong && (memory_.model() == MemoryModel::kViews || memory_.has_pending(current_));
   is_step ? come_to(operation) : count_step();
   memory_.fence(current_, operation.order);
@@ -122,7 +123,7 @@ void Scheduler::pause(const Operation& operation) {
 void Scheduler::fork_to_child(const Operation& operation) {
   if (is_alone()) return;
   come_to(operation);
-  memory_.fence(current_, std::memory_order_seq_cst);
+  memory_.fence(current_, kSeqCst);
   for (unsigned thread = 0; thread < count_; ++thread) {
     if (thread == current_) continue;
     threads_[thread].has_ended = true;
@@ -154,7 +155,7 @@ void Scheduler::futex_wake(const Operation& operation, int count) {
   if (is_alone()) return;
   come_to(operation);
   check_life(operation.location);
-  memory_.fence(current_, std::memory_order_seq_cst);
+  memory_.fence(current_, kSeqCst);
   if (with_trace_) say(operation, "");
   for (; count > 0; --count) {
     Thread* longest = nullptr;

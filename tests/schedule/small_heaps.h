@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/atomic.h"
 #include "base/lock.h"
 #include "explore.h"
 #include "scheduled_atomics.h"
@@ -86,12 +87,12 @@ class SmallHeaps {
   }
   // Before the threads run: a slab of the heap, with the blocks of the mask handed out.
   void place(int slab, Heap& heap, uint32_t out) {
-    slabs_[slab].owner.store(heap.id(), std::memory_order_relaxed);
+    slabs_[slab].owner.store(heap.id(), kRelaxed);
     slabs_[slab].free = ~out & 3;
     for (int block = 0; block < kBlocksOfSlab; ++block)
       if ((out >> block & 1) != 0) contents_[slab * kBlocksOfSlab + block] = kLive;
     heap.slabs_ |= 1u << slab;
-    heap.slab_count_.fetch_add(1, std::memory_order_relaxed);
+    heap.slab_count_.fetch_add(1, kRelaxed);
   }
 
   // A thread begins, and ends.
@@ -123,7 +124,7 @@ class SmallHeaps {
   }
   void free_without_heap(int block) {
     give_up(block);
-    Heap& owner = *heaps_.heap(slab_of(block).owner.load(std::memory_order_relaxed));
+    Heap& owner = *heaps_.heap(slab_of(block).owner.load(kRelaxed));
     const typename Heap::Visit visit(owner);
     owner.flush(block);
   }
@@ -158,7 +159,7 @@ class SmallHeaps {
       if (is_free(block)) require(contents_[block] == kFree, "what is in a slab was put there whole");
     }
     for (const Slab& slab : slabs_) {
-      require(slab.words[0].load(std::memory_order_relaxed) == 0, "no remote free is forgotten");
+      require(slab.words[0].load(kRelaxed) == 0, "no remote free is forgotten");
     }
   }
 
@@ -209,7 +210,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
   ScheduledLock& lock() { return box_.lock(); }
   bool has_mail() const { return box_.has_mail(); }
   void look_again() { box_.look_again(opens()); }
-  size_t slab_count() const { return slab_count_.load(std::memory_order_relaxed); }
+  size_t slab_count() const { return slab_count_.load(kRelaxed); }
   size_t slabs_to_give(size_t) const { return slab_count(); }
   size_t thread_count() const { return threads_; }
   void leave_unattended() {
@@ -235,14 +236,14 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
     if (slabs_ == 0) return false;
     const int slab = std::countr_zero(uint32_t{slabs_});
     slabs_ &= ~(1u << slab);
-    slab_count_.store(slab_count() - 1, std::memory_order_relaxed);
-    heaps_.slabs_[slab].owner.store(heir.id_, std::memory_order_relaxed);
+    slab_count_.store(slab_count() - 1, kRelaxed);
+    heaps_.slabs_[slab].owner.store(heir.id_, kRelaxed);
     heir.slabs_ |= 1u << slab;
-    heir.slab_count_.store(heir.slab_count() + 1, std::memory_order_relaxed);
+    heir.slab_count_.store(heir.slab_count() + 1, kRelaxed);
     return true;
   }
   void flush(int block) {
-    const uint16_t owner = heaps_.slab_of(block).owner.load(std::memory_order_relaxed);
+    const uint16_t owner = heaps_.slab_of(block).owner.load(kRelaxed);
     owner == id_ ? put_home(block) : send(block, owner);
   }
   bool gives_nothing() {
@@ -272,8 +273,8 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
   // Read and written by the owner alone, so that it is no step.
   class OwnFlag {
    public:
-    void store(bool value, std::memory_order) { value_ = value; }
-    bool load(std::memory_order) const { return value_; }
+    void store(bool value, MemoryOrder) { value_ = value; }
+    bool load(MemoryOrder) const { return value_; }
 
    private:
     ScheduledAtomics::Var<bool> value_{false};
@@ -300,14 +301,14 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
     const auto added = slab.frees.add(0, uint64_t{1} << block % kBlocksOfSlab);
     require(added != Frees::Added::kTwice, "each block is freed once");
     if (added != Frees::Added::kFirst) return;
-    Heap& owner_now = *heaps_.heaps_.heap(slab.owner.load(std::memory_order_relaxed));
+    Heap& owner_now = *heaps_.heaps_.heap(slab.owner.load(kRelaxed));
     owner_now.box_.post(&slab.frees);
     if (!Hold::is_in_without_lock(owner_now)) (kPlant == Plant::kLooksWhereItWas ? target : owner_now).look_again();
   }
   void open(Frees& frees) {
     int slab = 0;
     while (&heaps_.slabs_[slab].frees != &frees) ++slab;
-    const uint16_t owner = heaps_.slabs_[slab].owner.load(std::memory_order_relaxed);
+    const uint16_t owner = heaps_.slabs_[slab].owner.load(kRelaxed);
     if (owner != id_) {
       Heap& adopter = *heaps_.heaps_.heap(owner);
       adopter.box_.post(&frees);

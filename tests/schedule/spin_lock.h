@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/atomic.h"
 #include "scheduled_atomics.h"
 
 namespace snug::schedule {
@@ -11,12 +12,12 @@ class SpinLock {
  public:
   void lock() {
     uint32_t expected = 0;
-    while (!word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+    while (!word_.compare_exchange_strong(expected, 1, kAcquire, kRelaxed)) {
       ScheduledAtomics::cpu_relax();
       expected = 0;
     }
   }
-  void unlock() { word_.store(0, std::memory_order_release); }
+  void unlock() { word_.store(0, kRelease); }
 
  private:
   ScheduledAtomics::Atomic<uint32_t> word_{0};

@@ -1,4 +1,5 @@
 #include "trace_text.h"
+#include "base/atomic.h"
 
 #include <cstdio>
 #include <cstring>
@@ -43,19 +44,17 @@ const char* name_of(Kind kind) {
   return "?";
 }
 
-const char* name_of(std::memory_order order) {
+const char* name_of(MemoryOrder order) {
   switch (order) {
-    case std::memory_order_relaxed:
+    case kRelaxed:
       return "relaxed";
-    case std::memory_order_consume:
-      return "consume";
-    case std::memory_order_acquire:
+    case kAcquire:
       return "acquire";
-    case std::memory_order_release:
+    case kRelease:
       return "release";
-    case std::memory_order_acq_rel:
+    case kAcqRel:
       return "acq_rel";
-    case std::memory_order_seq_cst:
+    case kSeqCst:
       return "seq_cst";
   }
   return "?";
@@ -74,7 +73,7 @@ std::string number(uint64_t value) {
   return text;
 }
 
-std::string operation(Kind kind, std::memory_order order, std::memory_order failure) {
+std::string operation(Kind kind, MemoryOrder order, MemoryOrder failure) {
   std::string text = name_of(kind);
   if (!has_order(kind)) return text;
   text = text + "(" + name_of(order);

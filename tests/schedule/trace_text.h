@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <string>
 
+#include "base/atomic.h"
 #include "operation.h"
 
 namespace snug::schedule::trace_text {
 
 std::string number(uint64_t value);
 // "load(acquire)", "compare_exchange(acq_rel, relaxed)"
-std::string operation(Kind kind, std::memory_order order, std::memory_order failure);
+std::string operation(Kind kind, MemoryOrder order, MemoryOrder failure);
 // "  thread 1  load(acquire) a3: 5    mailbox.h:41"
 std::string step(unsigned thread, const Operation& operation, const std::string& what);
 std::string landed(unsigned thread, unsigned location, uint64_t value);

@@ -1,25 +1,26 @@
 #include "weakening.h"
 
+#include "base/atomic.h"
 #include "trace_text.h"
 
 namespace snug::schedule {
 
 namespace {
 
-using Orders = std::vector<std::memory_order>;
+using Orders = std::vector<MemoryOrder>;
 
-Orders next_weaker(Kind kind, std::memory_order order) {
+Orders next_weaker(Kind kind, MemoryOrder order) {
   switch (order) {
-    case std::memory_order_seq_cst:
-      if (kind == Kind::kLoad) return {std::memory_order_acquire};
-      if (kind == Kind::kStore) return {std::memory_order_release};
-      return {std::memory_order_acq_rel};
-    case std::memory_order_acq_rel:
-      return {std::memory_order_acquire, std::memory_order_release};
-    case std::memory_order_relaxed:
+    case kSeqCst:
+      if (kind == Kind::kLoad) return {kAcquire};
+      if (kind == Kind::kStore) return {kRelease};
+      return {kAcqRel};
+    case kAcqRel:
+      return {kAcquire, kRelease};
+    case kRelaxed:
       return {};
     default:
-      return {std::memory_order_relaxed};
+      return {kRelaxed};
   }
 }
 
@@ -62,17 +63,17 @@ std::string_view bare_name(std::string_view function) {
 
 std::vector<Weakening> weakenings_of(const Place& place) {
   if (place.kind == Kind::kLightFence) {
-    return {{place, Kind::kFence, std::memory_order_relaxed, std::memory_order_relaxed}};
+    return {{place, Kind::kFence, kRelaxed, kRelaxed}};
   }
   if (place.kind == Kind::kMembarrier) {
-    return {{place, Kind::kFence, std::memory_order_seq_cst, std::memory_order_relaxed}};
+    return {{place, Kind::kFence, kSeqCst, kRelaxed}};
   }
   std::vector<Weakening> found;
-  for (const std::memory_order weaker : next_weaker(place.kind, place.order)) {
+  for (const MemoryOrder weaker : next_weaker(place.kind, place.order)) {
     found.push_back({place, place.kind, weaker, place.failure});
   }
   if (place.kind == Kind::kCompareExchange) {
-    for (const std::memory_order weaker : next_weaker(Kind::kLoad, place.failure)) {
+    for (const MemoryOrder weaker : next_weaker(Kind::kLoad, place.failure)) {
       found.push_back({place, place.kind, place.order, weaker});
     }
   }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/atomic.h"
 #include "operation.h"
 
 namespace snug::schedule {
@@ -23,8 +24,8 @@ struct Place {
   uint32_t line = 0, column = 0;
   std::string_view function;  // its bare name, which stays when lines change
   Kind kind = Kind::kFence;
-  std::memory_order order = std::memory_order_relaxed;
-  std::memory_order failure = std::memory_order_relaxed;
+  MemoryOrder order = kRelaxed;
+  MemoryOrder failure = kRelaxed;
 
   explicit Place(const Operation& operation);
   auto operator<=>(const Place&) const = default;
@@ -33,7 +34,7 @@ struct Place {
 struct Weakening {
   Place place;
   Kind kind;
-  std::memory_order order, failure;
+  MemoryOrder order, failure;
 
   Operation applied_to(Operation operation) const;
   // "mailbox.h:41 take: load(acquire) as load(relaxed)"

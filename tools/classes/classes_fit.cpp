@@ -1,7 +1,9 @@
 #include "classes/classes_fit.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "size/class_list.h"
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "allocator/config.h"
 #include "text/user_error.h"
 

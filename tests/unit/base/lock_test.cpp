@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
-#include <source_location>
 #include <string>
 #include <thread>
 #include <vector>
@@ -133,7 +133,7 @@ TEST(SharedLock, TakingsAreCountedByFunction) {
   const auto take = [](SharedLock& lock, InFlightGate& in_flight) {
     LockGuard guard(lock);
     const UnlockedScope unlocked(lock, in_flight);
-    return std::string(std::source_location::current().function_name());
+    return std::string(CallSite::current().function_name());
   };
   const auto takings_in = [](const std::string& name) {
     uint64_t count = 0;

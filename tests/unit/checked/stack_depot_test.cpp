@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 #include <set>
 #include <thread>
 #include <vector>

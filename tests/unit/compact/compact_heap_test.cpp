@@ -5,8 +5,11 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 #include <string>
+#include <type_traits>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/poison.h"

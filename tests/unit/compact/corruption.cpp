@@ -13,7 +13,9 @@
 // would lie in the records, and one that was written over is waited for.
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <sys/mman.h>

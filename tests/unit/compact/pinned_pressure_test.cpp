@@ -1,5 +1,7 @@
 // A heap with full memory, half of its pages with pinned blocks: it refuses what does not fit, keeps its bound with
 // those pages counted apart, and compacts when they are unpinned.
+#include <algorithm>
+
 #include "scarce_heap.h"
 #include "scarce_memory.h"
 

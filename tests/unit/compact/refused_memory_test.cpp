@@ -1,5 +1,6 @@
 // Memory that is refused while blocks are on their way: whichever request it is, nothing is lost, the heap is sound
 // after each operation, and serves again when there is memory.
+#include <algorithm>
 #include <functional>
 
 #include "scarce_heap.h"

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "compact/page_source.h"
 #include "os/system_call_hook.h"
@@ -103,7 +104,7 @@ class ScarceStore {
   }
 
   OwnSpans own_;
-  std::atomic<size_t> grown_{0};
+  Atomic<size_t> grown_{0};
   MappingStore large_{own_.arena, own_.gauge, grown_};
   std::vector<Span*> taken_;
   std::unique_ptr<SystemCallHook> refuses_;

@@ -1,6 +1,8 @@
 // Nothing is lost while threads allocate, free, read, write and compact at once.
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <random>
 #include <thread>
 #include <utility>

@@ -1,9 +1,11 @@
 // Threads that want the same blocks again and again, and readers that are used wrongly.
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "base/shared_holds.h"
 #include "compact_heap_fixture.h"

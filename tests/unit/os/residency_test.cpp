@@ -64,7 +64,7 @@ TEST(Residency, WhatIsRefusedForTheMomentIsAskedAgain) {
   for (const int error : {EMFILE, ENFILE, ENOMEM}) {
     {
       const unit::SystemCallHook refusal(SYS_openat, [] { return false; }, error);
-      EXPECT_EQ(held_pages(memory, page_size()), std::nullopt);
+      EXPECT_EQ(held_pages(memory, page_size()), kNothing);
     }
     EXPECT_EQ(held_pages(memory, 4 * page_size()), 1u) << error;
   }

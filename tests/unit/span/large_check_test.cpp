@@ -1,6 +1,7 @@
 // What the mapping store's check() sees: each part of what its header states, broken on purpose.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "base/units.h"

@@ -25,7 +25,7 @@ class LargeMakingWayTest : public MappingStoreTest {
   char* allocate_huge(size_t pages) { return static_cast<char*>(large.allocate(huge_pages(pages))); }
   size_t mapped() { return large.statistics().bytes_mapped; }
   void purge_for_growth(size_t others) {
-    grown = others;
+    grown.store(others);
     large.purge_for_growth();
     expect_sound();
   }
@@ -152,7 +152,7 @@ TEST_F(LargeMakingWayTest, ATailGoesWhole) {
 TEST_F(LargeMakingWayTest, WithNothingKeptNoLockIsTaken) {
   if (!SharedHolds::kCounted) GTEST_SKIP() << "for builds with assertions";
   const uint64_t before = SharedHolds::taken();
-  grown = 100 * kMiB;
+  grown.store(100 * kMiB);
   large.purge_for_growth();
   large.purge_as_due();
   EXPECT_EQ(SharedHolds::taken(), before);
@@ -243,7 +243,7 @@ TEST_F(LargeMakingWayTest, WhatIsOnItsWayStillOwes) {
   {
     const SystemCallHook meanwhile(SYS_munmap, [this] {
       EXPECT_EQ(kept(), 0u);
-      grown = 3 * kChunkSize;
+      grown.store(3 * kChunkSize);
       large.purge_for_growth();
       return true;
     });

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "span/mapping_store.h"
 #include "span/own_spans.h"
@@ -122,7 +123,7 @@ class LargeProgram {
 
   MetaArena arena_;
   HugePageGauge gauge_ = unit::compares_none();
-  std::atomic<size_t> grown_{0};
+  Atomic<size_t> grown_{0};
   MappingStore large_{arena_, gauge_, grown_};
   std::mt19937_64 random_;
   std::vector<Live> live_;

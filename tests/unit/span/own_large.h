@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/atomic.h"
 #include "span/mapping_store.h"
 #include "span/own_spans.h"
 
@@ -33,7 +34,7 @@ class FreshMappingStoreTest : public testing::Test {
 
   MetaArena arena;
   HugePageGauge gauge = compares_none();
-  std::atomic<size_t> grown{0};
+  Atomic<size_t> grown{0};
   MappingStore large{arena, gauge, grown};
 };
 
