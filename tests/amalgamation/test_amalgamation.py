@@ -13,7 +13,7 @@ HERE = SOURCE / "tests/amalgamation"
 GOLDEN = SOURCE / "tests/golden"
 CC = os.environ["CC"]
 # What the top of snug.cpp says, and what its readers may add.
-FLAGS = ["-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+FLAGS = ["-std=c++20", "-O2", "-fPIC", "-nostdinc++", "-Wall", "-Wextra", "-Werror"]
 LINK = ["-shared", "-Wl,-Bsymbolic,-z,initfirst,-z,nodelete,-z,now"]
 
 
