@@ -56,7 +56,7 @@ SNUG_ALWAYS_INLINE void* allocate_beyond_heads(size_t size, Otherwise otherwise)
                        [size] { return refill(size); });
 }
 
-SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockOrigin origin) {
+SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockOrigin origin) noexcept {
   if (!allocator.ensure_open()) return out_of_memory();
   return allocator.is_checked() ? allocate_checked_aligned(alignment, size, origin)
                                 : allocate_plain_aligned(alignment, size);

@@ -39,7 +39,7 @@ void* counted(void* block) {
 //   the thread's array ◄── the slabs of its heap ◄── spans of the span store ◄── chunks of the page map ◄── the OS
 //
 // Only the two modes that come first, and are off unless SNUG_CONF asks for them, look at the request itself.
-void* refill(size_t size, bool* untouched) {
+void* refill(size_t size, bool* untouched) noexcept {
   if (allocator.peak.is_watched()) [[unlikely]] {  // report
     allocator.peak.note_request(allocator.table->class_of(size), size);
     allocator.peak.look_as_due();

@@ -14,7 +14,7 @@ ThreadCache* thread_cache();
 // A block of the size's class; the allocation has been counted. With `untouched`, for a caller that wants zeros: says
 // whether the block was never used and reads as zero. Null with errno ENOMEM. O(1), but for what the OS has to give,
 // and for what is done after it has refused.
-void* refill(size_t size, bool* untouched = nullptr);
+void* refill(size_t size, bool* untouched = nullptr) noexcept;
 
 // For a block, or null, of an allocation that has not been counted; returns it.
 void* counted(void* block);
