@@ -46,6 +46,9 @@ fn amalgamate(tree: &Path, script: &Path) -> PathBuf {
     let status = Command::new(script).arg("-o").arg(&folder).status();
     match status {
         Ok(status) if status.success() => folder,
-        other => panic!("{} has not written snug.cpp ({other:?}); it takes python3", script.display()),
+        other => panic!(
+            "{} has not written snug.cpp ({other:?}); it takes python3",
+            script.display()
+        ),
     }
 }

@@ -19,6 +19,11 @@ fn main() -> io::Result<()> {
         println!("{count:6} {word}");
     }
     let stats = snug::stats();
-    println!("snug {}: {} allocations, {} bytes in use", snug::version(), stats.allocations, stats.bytes_in_use);
+    println!(
+        "snug {}: {} allocations, {} bytes in use",
+        snug::version(),
+        stats.allocations,
+        stats.bytes_in_use
+    );
     Ok(())
 }

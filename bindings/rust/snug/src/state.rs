@@ -116,5 +116,7 @@ pub fn settings() -> Vec<Setting> {
 
 fn text(of_library: *const c_char) -> &'static str {
     // A setting's value may be a path, which is not always UTF-8.
-    unsafe { CStr::from_ptr(of_library) }.to_str().unwrap_or("?")
+    unsafe { CStr::from_ptr(of_library) }
+        .to_str()
+        .unwrap_or("?")
 }

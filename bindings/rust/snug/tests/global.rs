@@ -25,7 +25,9 @@ unsafe fn fill(block: *mut u8, size: usize) {
 }
 
 unsafe fn is_filled(block: *const u8, size: usize) -> bool {
-    (0..size).step_by(97).all(|i| block.add(i).read() == i as u8)
+    (0..size)
+        .step_by(97)
+        .all(|i| block.add(i).read() == i as u8)
 }
 
 #[test]
@@ -65,7 +67,9 @@ fn zeroed_blocks_are_zero_where_others_were_before() {
                 dealloc(dirty, layout(size, align));
                 let clean = alloc_zeroed(layout(size, align));
                 assert!(clean as usize % align == 0);
-                assert!((0..size).step_by(1 + size / 50_000).all(|i| clean.add(i).read() == 0));
+                assert!((0..size)
+                    .step_by(1 + size / 50_000)
+                    .all(|i| clean.add(i).read() == 0));
                 dealloc(clean, layout(size, align));
             }
         }
@@ -82,7 +86,9 @@ fn a_refusal_is_null() {
         assert!(realloc(block, layout(100, 64), isize::MAX as usize - 4096).is_null());
         dealloc(block, layout(100, 64));
     }
-    assert!(Vec::<u8>::new().try_reserve(isize::MAX as usize - 4096).is_err());
+    assert!(Vec::<u8>::new()
+        .try_reserve(isize::MAX as usize - 4096)
+        .is_err());
 }
 
 #[test]
@@ -93,7 +99,9 @@ fn threads_free_what_others_have_allocated() {
             let give = give.clone();
             thread::spawn(move || {
                 for round in 0..200 {
-                    let texts = (0..50).map(|i| format!("{giver} {round} {}", "x".repeat(i * 7))).collect();
+                    let texts = (0..50)
+                        .map(|i| format!("{giver} {round} {}", "x".repeat(i * 7)))
+                        .collect();
                     give.send(texts).unwrap();
                 }
             })
@@ -111,7 +119,9 @@ fn threads_free_what_others_have_allocated() {
 #[test]
 fn threads_come_and_go() {
     for _ in 0..50 {
-        let threads: Vec<_> = (0..4).map(|i| thread::spawn(move || vec![i; 10_000].iter().sum::<usize>())).collect();
+        let threads: Vec<_> = (0..4)
+            .map(|i| thread::spawn(move || vec![i; 10_000].iter().sum::<usize>()))
+            .collect();
         for (i, thread) in threads.into_iter().enumerate() {
             assert_eq!(thread.join().unwrap(), i * 10_000);
         }
@@ -121,9 +131,17 @@ fn threads_come_and_go() {
 #[test]
 fn batches_are_blocks() {
     let mut blocks = snug::Blocks::new(64, 1000);
-    assert_eq!((blocks.len(), blocks.size(), blocks.is_empty()), (1000, 64, false));
+    assert_eq!(
+        (blocks.len(), blocks.size(), blocks.is_empty()),
+        (1000, 64, false)
+    );
     for i in 0..blocks.len() {
-        assert!(blocks.get_mut(i).unwrap().iter_mut().map(|byte| *byte.write(7)).all(|byte| byte == 7));
+        assert!(blocks
+            .get_mut(i)
+            .unwrap()
+            .iter_mut()
+            .map(|byte| *byte.write(7))
+            .all(|byte| byte == 7));
     }
     assert!(blocks.get_mut(1000).is_none());
     let one = blocks.pop().unwrap().as_ptr();
@@ -147,7 +165,9 @@ fn what_is_free_goes_back() {
 #[test]
 fn settings_have_names() {
     let settings = snug::settings();
-    assert!(settings.iter().all(|setting| !setting.key.is_empty() && !setting.help.is_empty()));
+    assert!(settings
+        .iter()
+        .all(|setting| !setting.key.is_empty() && !setting.help.is_empty()));
     assert!(settings.iter().any(|setting| setting.key == "retain"));
 }
 

@@ -12,5 +12,9 @@ fn malloc_is_snugs_if_the_feature_says_so() {
         }
     }
     let served = snug::stats().allocations - before;
-    assert_eq!(served >= 1000, cfg!(feature = "override"), "{served} served");
+    assert_eq!(
+        served >= 1000,
+        cfg!(feature = "override"),
+        "{served} served"
+    );
 }
