@@ -12,6 +12,9 @@
 extern "C" {
 __attribute__((weak)) void free_sized(void* block, std::size_t size);
 __attribute__((weak)) void free_aligned_sized(void* block, std::size_t alignment, std::size_t size);
+// By a name of this file's, as headers declare it in several ways or, of glibc before 2.26 and 2.33, not at all.
+__attribute__((weak)) void* any_reallocarray(void* block, std::size_t count, std::size_t size) __asm__("reallocarray");
+__attribute__((weak)) struct mallinfo2 any_mallinfo2() __asm__("mallinfo2");
 __attribute__((weak)) int snug_get_stats(snug_stats* stats);
 __attribute__((weak)) const char* snug_check(int deep);
 }
@@ -56,7 +59,7 @@ const char* check() { return &snug_check != nullptr ? snug_check(1) : nullptr; }
 void* malloc(std::size_t size) { return ::malloc(size); }
 void* calloc(std::size_t count, std::size_t size) { return ::calloc(count, size); }
 void* realloc(void* block, std::size_t size) { return ::realloc(block, size); }
-void* reallocarray(void* block, std::size_t count, std::size_t size) { return ::reallocarray(block, count, size); }
+void* reallocarray(void* block, std::size_t count, std::size_t size) { return any_reallocarray(block, count, size); }
 void free(void* block) { ::free(block); }
 void free_sized(void* block, std::size_t size) { ::free_sized(block, size); }
 void free_aligned_sized(void* block, std::size_t alignment, std::size_t size) {
@@ -73,7 +76,7 @@ std::size_t malloc_usable_size(void* block) { return ::malloc_usable_size(block)
 int malloc_trim(std::size_t pad) { return ::malloc_trim(pad); }
 
 MallocInfo mallinfo2() {
-  const struct ::mallinfo2 info = ::mallinfo2();
+  const struct ::mallinfo2 info = any_mallinfo2();
   return {info.arena,   info.ordblks, info.smblks,   info.hblks,    info.hblkhd,
           info.usmblks, info.fsmblks, info.uordblks, info.fordblks, info.keepcost};
 }
