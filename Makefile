@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build product benchmark demo bench bench-full seeds traces test test-all check rules claims format tidy install uninstall deb clean
+.PHONY: help build product benchmark demo bench bench-full seeds traces test test-all check rules claims format tidy install uninstall rust deb clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -92,6 +92,13 @@ install: ## install what is missing, build, and install under PREFIX (/usr/local
 uninstall: ## remove what the last make install has installed; DESTDIR as then
 	@cmake -DMANIFEST=$(BUILD)/install_manifest.txt -DMADE_FOLDERS=$(BUILD)/install_folders.txt -P cmake/uninstall.cmake
 	@$(renew_linker_cache)
+
+rust: ## install what is missing, run the tests of the crates in bindings/rust with and without override, and pack them
+	@scripts/setup rust
+	@cargo test --locked --manifest-path bindings/rust/Cargo.toml
+	@cargo test --locked --manifest-path bindings/rust/Cargo.toml --features override
+	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --manifest-path bindings/rust/Cargo.toml
+	@bindings/rust/package
 
 deb: ## install what is missing, build, and pack libsnug0, libsnug-dev and snug-tools into build/deb
 	@scripts/setup build deb

@@ -99,6 +99,8 @@ class Workshop:
         libraries = list((self.prefix / "lib").rglob("libsnug.so"))
         self.library = libraries[0]
         shutil.copy(self.library, self.here / "libmine.so")
+        # As scripts/amalgamate writes it.
+        subprocess.run([ROOT / "scripts/amalgamate", "-o", self.here], check=True, stdout=subprocess.DEVNULL)
         self.sources = self.folder / "source"
         self.sources.mkdir()
         (self.sources / "snug").symlink_to(ROOT)

@@ -13,10 +13,21 @@ fn main() {
         .flag("-std=c++20")
         .flag("-nostdinc++")
         .flag("-fno-rtti")
+        .force_frame_pointer(false)
         .warnings(false);
     // An allocator without optimisation makes a debug build several times slower, and nobody debugs it there.
     if matches!(env::var("OPT_LEVEL").as_deref(), Ok("0" | "1")) {
         build.opt_level(2);
+    }
+    if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("musl") {
+        // musl-tools brings musl's own headers; the kernel's are the same for every libc, and stand behind them.
+        let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
+        for folder in [
+            format!("/usr/include/{arch}-linux-gnu"),
+            "/usr/include".to_owned(),
+        ] {
+            build.flag("-idirafter").flag(&folder);
+        }
     }
     if env::var_os("CARGO_FEATURE_OVERRIDE").is_none() {
         build.define("SNUG_NO_MALLOC", None).flag("-fno-exceptions");
