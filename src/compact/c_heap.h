@@ -34,7 +34,7 @@ namespace snug {
 inline size_t or_else(size_t option, size_t otherwise) { return option != 0 ? option : otherwise; }
 
 // Where a heap lies, and what it begins with.
-struct CompactMemory {
+struct SNUG_HIDDEN CompactMemory {
   snug_compact_heap* heap = nullptr;
   void* table = nullptr;  // of handles
   size_t handles = 0;
