@@ -165,7 +165,7 @@ void Allocator::bound_memory() {
 void Allocator::before_fork() SNUG_UNPROVED {
   peak.before_fork();
   // A single thread needs no lock, and may be forking in a signal handler that has interrupted it in a hold of one.
-  if (os::is_single_threaded() && !background.may_exist()) {
+  if (os::is_alone() && !background.may_exist()) {
     forks_alone_ = true;
     return background.before_fork();
   }

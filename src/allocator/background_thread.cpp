@@ -50,6 +50,8 @@ void BackgroundThread::start() {
     if (has_inherited_.load(kRelaxed)) give_back_inherited();
     return;
   }
+  // Where libc tells no number: not before a thread was made, or has a cache.
+  if (os::thread_count() == 0 && is_superfluous() && !has_seen_threads_made_.load(kRelaxed)) return;
   if (!permitted_.load(kRelaxed) || forking_.load(kRelaxed)) return;
   if (was_refused_.load(kRelaxed) && os::milliseconds() - refused_at_.load(kRelaxed) < kBeforeAnother) return;
   if (Lifecycle::start(*this)) await_first_steps();

@@ -1,11 +1,13 @@
 #include "os/process.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/atomic.h"
@@ -75,6 +77,18 @@ void learn_start_from(char** environment) {
 bool is_privileged() {
   learn_start();
   return privileged.load(kRelaxed);
+}
+
+bool is_alone() {
+#if !SNUG_LIBC_TELLS_SINGLE_THREADED
+  if (&__libc_single_threaded == nullptr) {
+    // A folder has two links of its own, and one for each folder in it: here for each thread. On these processors libc
+    // has the kernel's struct.
+    struct stat threads {};
+    return system_call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &threads, 0) == 0 && threads.st_nlink == 3;
+  }
+#endif
+  return is_single_threaded();
 }
 
 uint32_t process_id() { return static_cast<uint32_t>(system_call(SYS_getpid)); }

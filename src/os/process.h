@@ -49,6 +49,10 @@ inline bool is_single_threaded() {
 #endif
 }
 
+// True if no other thread is running: as is_single_threaded(), but where libc does not tell, the kernel is asked, by a
+// system call. For a fork: a handler of a signal may fork in a process of one thread, whatever it has interrupted.
+bool is_alone();
+
 // 64 random bits from the kernel, which serve nothing else. If it refuses, or has none yet, the same 64 bits each time,
 // made of the bytes that it gave the program at its start.
 uint64_t random_seed();
