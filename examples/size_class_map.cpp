@@ -1,5 +1,7 @@
 // A size-class map of one's own, fixed when compiled, and what a block of it wastes.
+#include <cstddef>
 #include <cstdio>
+#include <initializer_list>
 
 #include "snug/size_class_map.h"
 
