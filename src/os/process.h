@@ -1,18 +1,20 @@
 // What snug asks of the OS about the process.
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+// Its own: a compiler for another libc may find the header of glibc.
+#if defined(__GLIBC__) && __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
+#include "base/compiler.h"
 #include "os/libc_features.h"
 
-#if SNUG_LIBC_TELLS_SINGLE_THREADED
-#include <sys/single_threaded.h>
-#else
-#include "base/compiler.h"
+#if !SNUG_LIBC_TELLS_SINGLE_THREADED
 // In the process's libc it may be all the same: old binaries run on a new one.
 extern "C" SNUG_WEAK char __libc_single_threaded;
 #endif
-
-#include <stddef.h>
-#include <stdint.h>
 
 namespace snug::os {
 
