@@ -1,6 +1,6 @@
 // What each lock guards, and which lock a function's caller holds, written so that Clang proves it: -Wthread-safety, an
-// error in every build of ours by Clang. Other compilers read none of it. Clang's page "Thread Safety Analysis" has the
-// rules.
+// error where Clang builds the allocator. Other compilers read none of it. Clang's page "Thread Safety Analysis" has
+// the rules.
 //
 //   on a member     SNUG_GUARDED_BY(lock)   the member is read and written only under the lock
 //   on a function   SNUG_REQUIRES(lock)     the caller holds the lock, before and after
@@ -11,10 +11,12 @@
 //   on a class      SNUG_LOCKABLE           a lock
 //                   SNUG_SCOPED_LOCK        takes a lock, or drops one, for as long as an object of it lives
 //
-// What Clang cannot follow is marked SNUG_UNPROVED: locks that are not taken while there is one thread, a set of locks
-// that is taken in a loop, the forking thread, which holds all, and what comes before any other use. A function that is
-// called back under a lock says so by lock.assume_held(). A class that is a part of another one's state (a list, a
-// budget, an index) says in words which lock its caller holds: there the member that it is has SNUG_GUARDED_BY.
+// Clang does not look into what takes or drops a lock by its name alone (ACQUIRE, RELEASE, TRY_ACQUIRE of itself), nor
+// into constructors and destructors. What else it cannot follow is marked SNUG_UNPROVED: locks that are not taken while
+// there is one thread, a set of locks that is taken in a loop, the forking thread, which holds all, and what comes
+// before any other use. A function that is called back under a lock says so by lock.assume_held(). A class that is a
+// part of another one's state (a list, a budget, an index) says in words which lock its caller holds: there the member
+// that it is has SNUG_GUARDED_BY.
 #pragma once
 
 #if defined(__clang__)

@@ -9,8 +9,8 @@
 #include "snug/base/poison.h"
 
 extern "C" {
-SNUG_WEAK void __asan_poison_memory_region(const volatile void* start, size_t bytes);
-SNUG_WEAK void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
+SNUG_WEAK_IMPORT void __asan_poison_memory_region(const volatile void* start, size_t bytes);
+SNUG_WEAK_IMPORT void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
 }
 
 namespace snug {

@@ -94,9 +94,9 @@ class SharedHolds {
 
   // More than there are such functions.
   static inline constinit Place places_[128];
-  static inline constinit thread_local const char* function_ = kOther;
-  static inline constinit thread_local uint32_t held_ = 0;
-  static inline constinit thread_local uint32_t exemptions_ = 0;
+  SNUG_INITIAL_EXEC static inline constinit thread_local const char* function_ = kOther;
+  SNUG_INITIAL_EXEC static inline constinit thread_local uint32_t held_ = 0;
+  SNUG_INITIAL_EXEC static inline constinit thread_local uint32_t exemptions_ = 0;
   static inline constinit Atomic<uint64_t> taken_{0};
 #endif
 };

@@ -19,10 +19,10 @@ using new_handler = void (*)();
 }  // namespace std
 
 // libstdc++ exports it, and declares it only to itself; throws std::bad_alloc.
-[[noreturn]] SNUG_WEAK void snug_weak_throw_bad_alloc() SNUG_ASM_NAME("_ZSt17__throw_bad_allocv");
+[[noreturn]] SNUG_WEAK_IMPORT void snug_weak_throw_bad_alloc() SNUG_ASM_NAME("_ZSt17__throw_bad_allocv");
 
 // The same function as std::get_new_handler, as a weak reference.
-SNUG_WEAK std::new_handler snug_weak_get_new_handler() SNUG_ASM_NAME("_ZSt15get_new_handlerv");
+SNUG_WEAK_IMPORT std::new_handler snug_weak_get_new_handler() SNUG_ASM_NAME("_ZSt15get_new_handlerv");
 
 SNUG_WEAK_REFERENCE("__gxx_personality_v0");
 SNUG_WEAK_REFERENCE("__cxa_begin_catch");

@@ -13,7 +13,8 @@ void Quarantine::open(size_t limit, MetaArena& arena) {
   ring_ = static_cast<Rested*>(arena.allocate(capacity_ * sizeof(Rested)));
   void* const batches = arena.allocate(kBatches * sizeof(Batch));
   if (ring_ == nullptr || batches == nullptr) return;
-  batches_ = ::new (InPlace{batches}) Batch[kBatches];
+  batches_ = static_cast<Batch*>(batches);
+  for (size_t i = 0; i != kBatches; ++i) ::new (InPlace{batches_ + i}) Batch;
   limit_ = limit;
 }
 

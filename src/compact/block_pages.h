@@ -84,7 +84,7 @@ class BlockPages {
   Place take_of(size_t size_class) {
     PageBin* const bin = bin_for(size_class);
     if (bin == nullptr) return {};
-    bin->lock.assume_held();
+    bin->lock.assume_held();  // no other thread has the heap
     return take_from(*bin);
   }
   Place take_from(PageBin& bin) SNUG_REQUIRES(bin.lock) {
@@ -245,7 +245,7 @@ class BlockPages {
     spares_.for_each(visit);
     for (const CompactPage* page = leaving_.front(); page != nullptr; page = AllPages::next(page)) visit(*page);
   }
-  const char* check_page(const CompactPage& page) const SNUG_UNPROVED;
+  const char* check_page(const CompactPage& page) const;
   struct Counted {
     size_t pages = 0;
     size_t not_full = 0;  // of them

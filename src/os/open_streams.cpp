@@ -3,9 +3,9 @@
 #include "base/compiler.h"
 
 extern "C" {
-SNUG_WEAK void _IO_list_lock();
-SNUG_WEAK void _IO_list_unlock();
-SNUG_WEAK void _IO_list_resetlock();
+SNUG_WEAK_IMPORT void _IO_list_lock();
+SNUG_WEAK_IMPORT void _IO_list_unlock();
+SNUG_WEAK_IMPORT void _IO_list_resetlock();
 }
 
 namespace snug::os {

@@ -84,7 +84,7 @@ bool is_alone() {
   if (&__libc_single_threaded == nullptr) {
     // A folder has two links of its own, and one for each folder in it: here for each thread. On these processors libc
     // has the kernel's struct.
-    struct stat threads {};
+    struct stat threads{};
     return system_call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &threads, 0) == 0 && threads.st_nlink == 3;
   }
 #endif

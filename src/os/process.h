@@ -13,7 +13,7 @@
 
 #if !SNUG_LIBC_TELLS_SINGLE_THREADED
 // In the process's libc it may be all the same: old binaries run on a new one.
-extern "C" SNUG_WEAK char __libc_single_threaded;
+extern "C" SNUG_WEAK_IMPORT char __libc_single_threaded;
 #endif
 
 namespace snug::os {

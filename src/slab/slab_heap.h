@@ -145,11 +145,11 @@ class alignas(64) SlabHeap {
   bool ages() const { return ages_.is_set(); }
 
   // Racy: blocks of the class outside of slabs (live or cached), and the slabs of the class.
-  uint64_t blocks_out(size_t size_class) const { return bins_[size_class].out.get(); }
-  uint64_t slab_count(size_t size_class) const { return bins_[size_class].slabs.get(); }
+  uint64_t blocks_out(size_t size_class) const SNUG_UNPROVED { return bins_[size_class].out.get(); }
+  uint64_t slab_count(size_t size_class) const SNUG_UNPROVED { return bins_[size_class].slabs.get(); }
   uint64_t slab_count() const { return slab_count_.get(); }
   // Racy: slabs of the class that have a block to give.
-  uint64_t slabs_to_give(size_t size_class) const {
+  uint64_t slabs_to_give(size_t size_class) const SNUG_UNPROVED {
     return bins_[size_class].slabs.get() - bins_[size_class].full_slabs.get();
   }
   uint64_t batches_sent() const { return batches_sent_.get(); }
@@ -252,7 +252,7 @@ class alignas(64) SlabHeap {
   Round owners_ SNUG_GUARDED_BY(lock()){.visitor = kItsOwner};
   uint32_t aged_at_ SNUG_GUARDED_BY(lock()) = 0;  // milliseconds
   OwnerCounter batches_sent_;
-  Bin bins_[kMaxClasses];
+  Bin bins_[kMaxClasses] SNUG_GUARDED_BY(lock());
 };
 
 // A stretch in which a thread of another heap, or without one, holds the lock; the heap's mail is opened first.

@@ -215,7 +215,6 @@ void MappingStore::count_kept(MappedBlock* block) {
   if (wake_event_ != nullptr) wake_event_->notify();
 }
 
-//
 void MappingStore::keep_no_longer(MappedBlock* block) {
   if (!block->is_kept) return;
   list_of(*block).remove(block);

@@ -73,9 +73,9 @@ class SpanStore {
   constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge)
       : page_map_(page_map), gauge_(gauge), arena_(arena), records_(arena) {}
 
-  // Before any other use.
-  void set_retention(Retention retention) SNUG_UNPROVED {
+  void set_retention(Retention retention) {
     bound_retention(retention.bytes, retention.bytes);
+    const LockGuard guard(lock_);
     purge_after_ = retention.milliseconds;
   }
   // Sets the bytes alone, while other threads may use the store: so many, or as many as are in use up to `in_use`. What
@@ -85,8 +85,11 @@ class SpanStore {
     retain_.store(bytes, kRelaxed);
     retain_in_use_.store(in_use, kRelaxed);
   }
-  // Before any other use: sets how much is kept before any refault. Without this call that is KeptBudget::kLeast.
-  void allow(size_t bytes) SNUG_UNPROVED { budget_ = KeptBudget(bytes); }
+  // Sets how much is kept before any refault. Without this call that is KeptBudget::kLeast.
+  void allow(size_t bytes) {
+    const LockGuard guard(lock_);
+    budget_ = KeptBudget(bytes);
+  }
   size_t retain() const { return retain_.load(kRelaxed); }
   // The wake event to notify when free memory begins to age; the store summons the background thread by it once it has
   // two chunks.

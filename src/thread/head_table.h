@@ -38,7 +38,8 @@ SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
 
 // Subtracts `end`, one of the two ends; true if the number was less. Another thread may be opening the table: the end
 // is written last and read first, an order that x86 keeps, and the compiler folds only a plain access into the
-// subtraction. Under a sanitizer the load is an acquire.
+// subtraction. On other processors a thread may read the end before the entry: entry 0 leads to class 0 there, which is
+// empty. Under a sanitizer the load is an acquire.
 SNUG_ALWAYS_INLINE bool subtract_end(size_t* number, size_t& end) {
   if constexpr (kSanitized) {
     const size_t seen = AtomicRef<size_t>(end).load(kAcquire);

@@ -82,14 +82,26 @@ class alignas(64) ThreadCache : public HeapCache {
   // meanwhile, and frees empty slabs.
   bool raise_bases();
   void take_raised();
-  bool is_pending() const { return is_pending_; }
+  bool is_pending() const {
+    heap_.lock().assume_held();
+    return is_pending_;
+  }
   // Milliseconds: when the owner was shut off.
-  uint32_t raised_at() const { return raised_at_; }
-  void set_raised_at(uint32_t now) { raised_at_ = now; }
+  uint32_t raised_at() const {
+    heap_.lock().assume_held();
+    return raised_at_;
+  }
+  void set_raised_at(uint32_t now) {
+    heap_.lock().assume_held();
+    raised_at_ = now;
+  }
   // For the same thread: true if the owner has allocated nothing since this was last called.
   bool has_been_still();
   // True if the owner has allocated since its bases were last raised.
-  bool has_moved() const { return allocations() != allocations_raised_; }
+  bool has_moved() const {
+    heap_.lock().assume_held();
+    return allocations() != allocations_raised_;
+  }
 
   SlabHeap& heap() { return heap_; }
   const ThreadState& state() const { return *state_; }
@@ -171,10 +183,10 @@ class alignas(64) ThreadCache : public HeapCache {
   size_t last_emptied_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // the class that was emptied last while the thread drains
   bool drains_ SNUG_GUARDED_BY(heap_.lock()) = false;      // until refills have offset all that was sent home
   bool is_raised_ SNUG_GUARDED_BY(heap_.lock()) = false;   // some array's `raised` is not 0
-  bool is_pending_ = false;                                // some array's `pending` is not 0
-  uint64_t allocations_seen_ = 0;                          // at the last call of has_been_still()
-  uint64_t allocations_raised_ = 0;                        // when the bases were last raised
-  uint32_t raised_at_ = 0;                                 // milliseconds: when the bases were last raised
+  bool is_pending_ SNUG_GUARDED_BY(heap_.lock()) = false;  // some array's `pending` is not 0
+  uint64_t allocations_seen_ SNUG_GUARDED_BY(heap_.lock()) = 0;    // at the last call of has_been_still()
+  uint64_t allocations_raised_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // when the bases were last raised
+  uint32_t raised_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;           // milliseconds: when the bases were last raised
   uint32_t slow_operations_ SNUG_GUARDED_BY(heap_.lock()) = 0;
   uint32_t scavenged_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // milliseconds
   OwnerCounter refills_;

@@ -65,6 +65,7 @@ void ThreadCache::lower_bases() {
 }
 
 bool ThreadCache::has_been_still() {
+  heap_.lock().assume_held();
   const uint64_t now = allocations();
   const bool still = now == allocations_seen_;
   allocations_seen_ = now;

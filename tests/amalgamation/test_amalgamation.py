@@ -80,12 +80,20 @@ class Amalgamation(unittest.TestCase):
         self.expect(compiler, *FLAGS, "-DSNUG_NO_MALLOC", "-fno-exceptions", "-c", self.source, "-o", member)
         self.expect("ar", "rcs", archive, member)
         self.expect(SOURCE / "scripts/check_symbols", build)
+        self.expect_nothing_hidden_and_missing(member)
+        self.expect(compiler, *FLAGS, "-c", self.source, "-o", build / "whole.o")
+        self.expect_nothing_hidden_and_missing(build / "whole.o")
         self.count_instructions(library)
         for what, served in (([library, f"-Wl,-rpath,{library.parent}"], "snug_malloc 1 malloc 2\n"),
                              ([archive], "snug_malloc 1 malloc 0\n")):
             program = build / "program"
             self.expect(compiler, f"-I{self.folder}", HERE / "program.c", "-o", program, *what)
             self.assertEqual(self.expect(program), served)
+
+    def expect_nothing_hidden_and_missing(self, member):
+        """The linker takes a hidden symbol for null where another library has it: a fork then finds no lock of stdio's."""
+        hidden = [line for line in self.expect("readelf", "-sW", member).splitlines() if " HIDDEN " in line and " UND " in line]
+        self.assertEqual(hidden, [])
 
     def count_instructions(self, library):
         count = [os.environ["STEP_COUNT"], "--subject", os.environ["STEP_SUBJECT"], "--allocator", library]
@@ -98,6 +106,13 @@ class Amalgamation(unittest.TestCase):
         program = self.folder / "whole"
         self.expect(CC, f"-I{self.folder}", HERE / "program.c", part, "-o", program)
         self.assertEqual(self.expect(program), "snug_malloc 1 malloc 2\n")
+
+    def test_a_static_program_takes_it_and_starts_threads(self):
+        part = self.folder / "static.o"
+        self.expect(CC, *FLAGS, "-DSNUG_STATIC", "-c", self.source, "-o", part)
+        program = self.folder / "static"
+        self.expect(CC, "-static", f"-I{self.folder}", HERE / "static.c", part, "-o", program)
+        self.assertEqual(self.expect(program), "malloc 1 thread 0\n")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,10 @@ fn main() {
     if env::var_os("CARGO_FEATURE_OVERRIDE").is_none() {
         build.define("SNUG_NO_MALLOC", None).flag("-fno-exceptions");
     }
+    let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
+    if features.split(',').any(|feature| feature == "crt-static") {
+        build.define("SNUG_STATIC", None);
+    }
     build.compile("snug");
     // For crates that include snug.h: DEP_SNUG_INCLUDE.
     println!("cargo:include={}", folder.display());
@@ -41,7 +45,8 @@ fn folder_of_source() -> PathBuf {
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let tree = package.join("../../..");
     let script = tree.join("scripts/amalgamate");
-    if script.is_file() {
+    // A package may lie anywhere, and what lies above it is not snug's to run.
+    if package.ends_with("bindings/rust/snug-sys") && script.is_file() {
         return amalgamate(&tree, &script);
     }
     let carried = package.join("amalgamation");

@@ -20,7 +20,8 @@ unsafe impl Send for Blocks {}
 unsafe impl Sync for Blocks {}
 
 impl Blocks {
-    /// Allocates `count` blocks of `size` bytes, each aligned to 16; fewer if memory runs out.
+    /// Allocates `count` blocks of `size` bytes, each aligned to 16; fewer if memory runs out. Their addresses stand in a
+    /// `Vec`, for which there has to be memory.
     pub fn new(size: usize, count: usize) -> Self {
         let mut addresses = vec![null_mut(); count];
         // Safety: the array has room for so many.
