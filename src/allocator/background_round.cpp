@@ -1,4 +1,4 @@
-// What the background thread gives back in a round, and what it leaves behind when it goes.
+// What the background thread gives back in a round, and what as it goes.
 #include "allocator/allocator.h"
 #include "allocator/background_thread.h"
 #include "base/at_a_time.h"
@@ -21,19 +21,19 @@ constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses b
 //   kept mappings of large blocks ─────────────────────┘
 //
 // Each step gives one thing back, under the one lock that guards it, and makes its system call without it. False if the
-// OS has refused something.
+// OS has refused something, or the thread has to go.
 bool BackgroundThread::give_back_overdue() {
   // The caches of threads that have allocated nothing since the last round: their blocks go home to their slabs.
   allocator.revocation.take_still();
   bool all_went = true;
   // Heap by heap, a slab a step: empty ones become free spans, of others the pages without a live block go to the OS. A
-  // pass over all heaps takes half of purge_after, so that no empty page gets older than purge_after. If the OS has
-  // refused, or the thread has left, the next pass goes on where this one stopped.
+  // pass over all heaps begins each half of purge_after, so that no empty page gets older than purge_after. If the OS
+  // has refused, or the thread has left, the next pass goes on where this one stopped.
   const uint32_t now = os::milliseconds();
   if (now - went_round_at_ >= allocator.config.purge_after / 2) {
     went_round_at_ = now;
     all_went = exhaust([this] {
-      const LockGuard guard(hands_);
+      const LockGuard guard(hands_);  // so that a fork, or a thread that counts, finds nothing detached
       return allocator.registry.give_back_holes(pass_);
     });
   }
@@ -43,7 +43,8 @@ bool BackgroundThread::give_back_overdue() {
 }
 
 // Repeats a step until nothing is due or the thread has to go. The first thread to try gets an unlocked lock, and that
-// would be this one again: it pauses now and then, so that a waiter can wake up. False if the OS has refused.
+// would be this one again: it pauses now and then, so that a waiter can wake up. False if the OS has refused, or the
+// thread has to go.
 template <class Step>
 bool BackgroundThread::exhaust(Step step) {
   uint32_t steps = 0;

@@ -21,7 +21,7 @@
 //
 // How it starts, not before the library has been initialised:
 //
-//   in the drop-in     right behind a successful pthread_create of the program's, which override/ forwards, when no
+//   in the drop-in     right behind a successful pthread_create of the program's, which c_interface/ forwards, when no
 //                      filter of system calls forbids threads yet; the caller waits until it has taken its first steps.
 //                      When it comes back beside silent threads, it starts as in the archive
 //   in the archive     in a slow allocation, once a second thread has a cache

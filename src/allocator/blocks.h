@@ -102,12 +102,12 @@ SNUG_ALWAYS_INLINE void deallocate_sized(void* block, size_t size) {
     deallocate_slow_told<fits>(block, kUntoldSize);  // sizes are trusted where no block is checked
 }
 
-// As allocate() and release(), but without the thread's cache: the block comes from the slab that refills draw from,
+// As allocate() and deallocate(), but without the thread's cache: the block comes from the slab that refills draw from,
 // and goes back to its slab at once, so that the slab can become empty.
 void* allocate_uncached(size_t size) noexcept;
 void deallocate_uncached(void* block) noexcept;
 // True if it would save memory to move the block's contents to a block from allocate_uncached() and to pass the old one
-// to release_uncached(). False for null. `call` names the caller in a report of misuse.
+// to deallocate_uncached(). False for null. `call` names the caller in a report of misuse.
 bool should_move(const void* block, const char* call);
 
 // `zeroed` bytes: `count * size`, overflow checked.

@@ -36,9 +36,9 @@ struct Config {
   // is for measuring the benefit of batches.
   Batching batch = Batching::kAdaptive;
   // retain: bytes, default 64M, or as much as is in use up to four times that; or a 32nd of the memory that the process
-  // may have if that is less. The most empty pages that are kept before any go back to the OS at once. While the idle
-  // thread runs, as many as were in use of late stay for purge_after: up to a 16th of that memory, or up to `retain` if
-  // it is set.
+  // may have if that is less. The most empty pages that are kept before any go back to the OS at once. While the
+  // background thread runs, as many as were in use of late stay for purge_after: up to a 16th of that memory, or up to
+  // `retain` if it is set.
   size_t retain = size_t{64} << 20;
   // retain_large: bytes, default as of retain. The most memory of freed large blocks in mappings of their own that is
   // kept before any goes back to the OS at once; freed runs count under retain.

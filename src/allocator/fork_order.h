@@ -1,7 +1,7 @@
 // ForkOrder: takes all locks around a fork, in the one order in which any thread takes several of them.
 //
-//   list of streams ─► opening ─► thread cache list ─► heaps ─► heap table ─► mapping store ─► span store ─► arrays ─►
-//   arena
+//   list of streams ─► opening ─► the background thread's hands ─► thread cache list ─► heaps ─► heap table ─►
+//   mapping store ─► span store ─► arrays ─► arena
 //
 // Behind these the allocator takes the locks of the quarantine (checked/quarantine.h) and of the guarded pages, under
 // which no thread takes another part's lock.

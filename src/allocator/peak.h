@@ -51,6 +51,7 @@ class Peak {
 
   static size_t grown();
   static size_t committed();
+  // Walks the heap if more may be in memory than at the peak, and sets when to look next.
   void look();
   uint64_t enough() const SNUG_REQUIRES(lock_);  // bytes in memory that are worth another look
   void measure_now(uint64_t to_beat) SNUG_REQUIRES(lock_);

@@ -47,12 +47,12 @@ void* refill(size_t size, bool* untouched) noexcept {
   if (allocator.guarded.is_due()) [[unlikely]] {  // check:sample
     allocator.watch_faults();
     if (void* block = allocator.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
-  }
+  }  // the maintenance is left to the next refill
 
   const auto attempt = [untouched](size_t size_class) -> void* {
     // A thread's first request makes its cache, which takes an abandoned heap, a new one, or another thread's.
     ThreadCache* cache = thread_cache();
-    allocator.caches.reap_as_due();
+    allocator.caches.reap_as_due();  // of threads that a fork has left behind
     if (cache == nullptr) return allocator.is_open() ? allocator.registry.allocate_shared(size_class) : nullptr;
     // The array may hold blocks after all: making the cache may have allocated.
     void* block;
@@ -61,7 +61,8 @@ void* refill(size_t size, bool* untouched) noexcept {
     // ones on spans (slab/slab_heap_refill.cpp, slab_heap_empty.cpp; span/span_store.cpp).
     return cache->refill(size_class, untouched);
   };
-  // If the OS has refused: gives back what is only kept, and tries again; then a block of any heap, or a longer one.
+  // If the OS has refused: a block of any other heap; then gives back what is only kept, and does both again; at last a
+  // longer block (allocator/refusal.h).
   void* block = insist_on_class(size, attempt);
 
   if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);

@@ -1,5 +1,6 @@
-// What a request does after the OS has refused memory: it gives back what is only kept, tries again, and at last takes
-// a free block of another heap (decision 0063). The calling thread holds no lock. Thread-safe.
+// What a request does after the OS has refused memory: it takes a free block of another heap; else it gives back what
+// is only kept, and tries both again; at last it takes a longer block (decision 0063). The calling thread holds no
+// lock. Thread-safe.
 #pragma once
 
 #include <errno.h>

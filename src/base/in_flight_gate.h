@@ -104,6 +104,7 @@ class SNUG_SCOPED_LOCK BasicUnlockedScope {
     in_flight_.enter();
     lock_.unlock();
   }
+  // RELEASE ends the scope: for Clang the lock is held again.
   ~BasicUnlockedScope() SNUG_RELEASE() {
     SharedHolds::name(where_);
     lock_.lock();

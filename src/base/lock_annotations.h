@@ -3,7 +3,8 @@
 // the rules.
 //
 //   on a member     SNUG_GUARDED_BY(lock)   the member is read and written only under the lock
-//   on a function   SNUG_REQUIRES(lock)     the caller holds the lock, before and after
+//   on a function   SNUG_REQUIRES(lock)     the caller holds the lock, before and after; in between the function
+//                                           may drop it for a system call (UnlockedScope)
 //                   SNUG_EXCLUDES(lock)     the caller does not hold it: the function takes it
 //                   SNUG_ACQUIRE, SNUG_RELEASE, SNUG_TRY_ACQUIRE(result, lock)
 //                                           the function takes it, drops it, takes it if it returns `result`
@@ -11,12 +12,14 @@
 //   on a class      SNUG_LOCKABLE           a lock
 //                   SNUG_SCOPED_LOCK        takes a lock, or drops one, for as long as an object of it lives
 //
-// Clang does not look into what takes or drops a lock by its name alone (ACQUIRE, RELEASE, TRY_ACQUIRE of itself), nor
-// into constructors and destructors. What else it cannot follow is marked SNUG_UNPROVED: locks that are not taken while
-// there is one thread, a set of locks that is taken in a loop, the forking thread, which holds all, and what comes
-// before any other use. A function that is called back under a lock says so by lock.assume_held(). A class that is a
-// part of another one's state (a list, a budget, an index) says in words which lock its caller holds: there the member
-// that it is has SNUG_GUARDED_BY.
+// Clang takes the word of a function that takes or drops the lock it belongs to (ACQUIRE without an argument), and does
+// not look into constructors and destructors; a function without a mark says nothing. What else it cannot follow is
+// marked SNUG_UNPROVED: locks that are not taken while there is one thread, a set of locks that is taken in a loop, the
+// forking thread, which holds all, and what comes before any other use. A function that is called back under a lock
+// says so by lock.assume_held(). A class that is a part of another one's state (a list, a budget, an index) says in
+// words which lock its caller holds: there the member that it is has SNUG_GUARDED_BY.
+//
+// scripts/check_locks proves all of it without a build, and that breaches are seen.
 #pragma once
 
 #if defined(__clang__)

@@ -182,7 +182,8 @@ class BlockPages {
     bound_ = bound;
   }
 
-  Totals totals() const;  // O(classes)
+  // Takes each class's lock in turn, then the pages'. O(classes).
+  Totals totals() const;
   // Adds what the pages of the class for `bytes` hold. Returns the size of its blocks; 0: there is no such class.
   size_t totals_of(size_t bytes, Totals& totals) const;
   SharedOptionalLock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }

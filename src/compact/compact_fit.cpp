@@ -76,7 +76,7 @@ HandleWord CompactFit::allocate_of(size_t size_class) {
   if (bin == nullptr) return 0;
   return with_handle([&] {
     const ClassGuard lock(*this, bin->lock);
-    return name_under_lock(take_from(*bin));
+    return name_and_lock(take_from(*bin));
   });
 }
 
@@ -84,11 +84,11 @@ HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment, Relocate r
   return with_handle([&] {
     const PageRow row = pages_.take_row(bytes, alignment);
     const ClassGuard lock(*this, large_lock_);
-    return name_under_lock(pages_.add_large(row, relocate));
+    return name_and_lock(pages_.add_large(row, relocate));
   });
 }
 
-HandleWord CompactFit::name_under_lock(Place place) {
+HandleWord CompactFit::name_and_lock(Place place) {
   const SharedOptionalLockGuard guard(handle_lock_);
   return name(place);
 }

@@ -213,7 +213,8 @@ class CompactFit {
       lock->unlock(), lock_.unlock();
   }
   HandleWord name(Place place) SNUG_REQUIRES(handle_lock_);
-  HandleWord name_under_lock(Place place);
+  // Takes the handles' lock, inside the class's.
+  HandleWord name_and_lock(Place place) SNUG_EXCLUDES(handle_lock_);
   template <class Take>
   HandleWord with_handle(Take take);
   HandleWord allocate_of(size_t size_class);
@@ -241,7 +242,7 @@ class CompactFit {
   bool finish_move(PageBin& bin) SNUG_REQUIRES(bin.lock);
   Progress call_off(PageBin& bin) SNUG_REQUIRES(bin.lock);
   void abort_move(PageBin& bin) SNUG_REQUIRES(bin.lock);
-  void abort_move_of(Place place) SNUG_UNPROVED;  // likewise
+  void abort_move_of(Place place) SNUG_UNPROVED;  // as pin_place()
   // Checks, under a Standstill.
   const char* check_owners(const CompactPage& page, size_t* blocks, size_t* pins) const SNUG_UNPROVED;
   const char* check_readers() const;
@@ -250,9 +251,9 @@ class CompactFit {
   const Sharing sharing_;
   BlockPages pages_;
   HandleTable handles_;
-  mutable OptionalLock lock_;        // over the whole heap
-  mutable OptionalLock large_lock_;  // over large blocks
-  mutable SharedOptionalLock handle_lock_;
+  mutable OptionalLock lock_;               // over the whole heap
+  mutable OptionalLock large_lock_;         // over large blocks
+  mutable SharedOptionalLock handle_lock_;  // over changes of handles_, inside a class's lock
   Atomic<size_t> increment_{kIncrement};
   Atomic<size_t> next_class_{0};  // where the next step begins
   size_t large_pins_ SNUG_GUARDED_BY(large_lock_) = 0;

@@ -163,6 +163,8 @@ class HandleTable {
   }
   bool is_used(size_t slot) const { return word(slot) > kMostBlocks; }
   void lay_out(char* memory);
+  // Reserves addresses, makes the upper levels and the first step of slots writable. False if the OS refuses:
+  // reservation_ tells which of the two.
   bool open_reserved(size_t bytes);
   bool make_writable(size_t slots);
   SNUG_COLD bool may_grow(size_t limit);

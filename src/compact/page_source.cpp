@@ -130,9 +130,8 @@ void PageSource::give_record(void* record, size_t bytes) {
   add_free_record(record, round_up(bytes, kCacheLine) / kCacheLine);
 }
 
-void PageSource::add_free_record(void* record, size_t length) {
-  free_records_[length] =
-      ::new (InPlace{record}) FreeRecord{free_records_[length], FreeRecord::mark_of(record, length)};
+void PageSource::add_free_record(void* record, size_t lines) {
+  free_records_[lines] = ::new (InPlace{record}) FreeRecord{free_records_[lines], FreeRecord::mark_of(record, lines)};
 }
 
 // In the store the window tells only pages of slabs, and addresses outside, from others.

@@ -108,7 +108,7 @@ class PageSource {
 
   PageRow take_in_store(size_t bytes, size_t alignment);
   PageRow take_in_region(size_t pages, size_t alignment);
-  void add_free_record(void* record, size_t length);
+  void add_free_record(void* record, size_t lines);  // of a region
   PageEntry tag_in_region(size_t page) const { return entries_[page].load(kRelaxed); }
   bool is_taken(size_t page) const { return tests_bit(taken_, page); }
   void mark(size_t first, size_t count, bool taken) const;

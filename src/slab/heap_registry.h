@@ -1,6 +1,6 @@
 // HeapRegistry: every slab heap by its id, those without a thread too (slab/heap_table.h), and what all heaps share.
 //
-// Lock order: heap -> heap table -> span store, mapping store, arena.
+// Lock order: heap -> heap table -> mapping store -> span store -> arena.
 #pragma once
 
 #include <stddef.h>

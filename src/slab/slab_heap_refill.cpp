@@ -27,7 +27,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
     if (slab == nullptr) {
       if (got != 0 && (bin.empty.empty() || slabs >= kSlabsWithEmpty)) break;
       slab = slab_to_draw_from(size_class);
-      if (slab == nullptr) return 0;
+      if (slab == nullptr) return 0;  // none was taken so far: otherwise there was an empty slab
     }
     if (const Slab* next = SlabList::next(slab); next != nullptr) prefetch_for_write(next);
     const size_t recycled = slab->take_recycled(end - got, want - got);
@@ -84,7 +84,7 @@ Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
   return take_empty(size_class);
 }
 
-// Small pages until it is proven that the class grows and that the program writes to what it asks for: a huge page is
+// Small pages until the class has grown, and always for blocks of more than kPagesUsedWhole OS pages: a huge page is
 // backed whole, even if the program uses little of it.
 Paging SlabHeap::paging_for(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];

@@ -1,4 +1,4 @@
-// MappingStore: the large blocks, live ones and those kept for the next request.
+// MappingStore: the large blocks that have mappings of their own, live ones and those kept for the next request.
 //
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
 // to the OS. Beside the one freed last, little is kept until memory that went back is faulted in again, and what was in
@@ -156,6 +156,7 @@ class MappingStore {
 
   void purge_for_growth_slowly(size_t grown);
   void forgive(size_t grown) SNUG_REQUIRES(lock_);
+  // Under the lock.
   static size_t without_end(const MappedBlock& block, size_t bytes);
   template <class AskWhatStays>
   Purge give_back_oldest(AskWhatStays ask_what_stays);
@@ -177,6 +178,7 @@ class MappingStore {
   bool cut_every_tail();
   bool give_back(MappedBlock* block, size_t stays) SNUG_REQUIRES(lock_);
   bool keeps_too_much() const SNUG_REQUIRES(lock_);
+  // purge_excess() until nothing is due, or the OS refuses; takes the lock each time.
   void give_back_excess();
   void write_up_to(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   void shorten(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);

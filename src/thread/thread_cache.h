@@ -31,7 +31,7 @@
 namespace snug {
 
 // How many blocks move between an array and the slabs at once: as above, or one by one. kOne serves only to measure the
-// benefit of batches (document S4): one configuration of the same library against the other.
+// benefit of batches: one configuration of the same library against the other.
 enum class Batching { kAdaptive, kOne };
 
 struct CacheLimits {
@@ -151,7 +151,8 @@ class alignas(64) ThreadCache : public HeapCache {
   bool affords(size_t size_class, size_t room) const SNUG_REQUIRES(heap_.lock());
   bool make_room(size_t size_class) SNUG_REQUIRES(heap_.lock());
   bool use_array(size_t size_class, size_t room) SNUG_REQUIRES(heap_.lock());
-  void flush_older(size_t size_class, size_t count) SNUG_REQUIRES(heap_.lock());
+  // Sends the oldest home; the others move down.
+  void flush_older(size_t size_class, size_t number) SNUG_REQUIRES(heap_.lock());
   void flush_whole(size_t size_class) SNUG_REQUIRES(heap_.lock());
   // thread_cache_draining.cpp
   void flush_overflow(size_t size_class) SNUG_REQUIRES(heap_.lock());

@@ -57,6 +57,8 @@ class ThreadCacheList {
 
   // The calling thread's cache, made if there is none; null if it can have none.
   ThreadCache* start();
+  // Called in the ending thread: flushes the cache, gives its arrays on, and abandons the heap if no other thread has
+  // it.
   void end(ThreadCache* cache);
 
   // The next two are for the child of a fork, where no other thread runs, so that they need not take the thread cache
