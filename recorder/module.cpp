@@ -9,6 +9,9 @@
 #include "recorder/mix.h"
 #include "recorder/ring.h"
 
+// Null on a glibc before 2.35: there is no other way to ask without a lock.
+extern "C" [[gnu::weak]] decltype(_dl_find_object) _dl_find_object;
+
 namespace snug::recorder {
 
 namespace {
@@ -60,6 +63,7 @@ void read_header(Module& module) {
 
 bool find_module(const void* address, Module& module) {
   dl_find_object found;
+  if (_dl_find_object == nullptr) return false;
   if (_dl_find_object(const_cast<void*>(address), &found) != 0) return false;
   module = {.begin = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
             .end = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end),

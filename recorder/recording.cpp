@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "recorder/error_text.h"
 #include "recorder/loader_memory.h"
 #include "recorder/session.h"
 #include "recorder/watched.h"
@@ -50,7 +51,7 @@ Ring* map_ring() {
     path = path_of_ring(static_cast<std::uint64_t>(getpid()), number);
     file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file < 0 && errno != EEXIST) {
-      complain(session_folder(), strerrordesc_np(errno));
+      complain(session_folder(), error_text(errno));
       return nullptr;
     }
   }
@@ -62,7 +63,7 @@ Ring* map_ring() {
   syscall(SYS_close, file);
   if (memory == MAP_FAILED) {
     syscall(SYS_unlinkat, AT_FDCWD, path.text, 0);
-    complain(path.text, strerrordesc_np(error));
+    complain(path.text, error_text(error));
     return nullptr;
   }
   madvise(memory, sizeof(Ring), MADV_DONTFORK);
@@ -139,7 +140,7 @@ bool make_process_page() {
   void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return false;
   if (madvise(page, 4096, MADV_WIPEONFORK) != 0) {
-    complain("MADV_WIPEONFORK", strerrordesc_np(errno));
+    complain("MADV_WIPEONFORK", error_text(errno));
     munmap(page, 4096);
     return false;
   }

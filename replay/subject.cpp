@@ -11,6 +11,9 @@
 
 // Null where the allocator is not snug.
 extern "C" REPLAYER_WEAK int snug_get_stats(snug_stats* stats);
+// Null where neither the allocator nor the C library has them: glibc since 2.26, and since 2.33.
+extern "C" REPLAYER_WEAK void* found_reallocarray(void* block, std::size_t count, std::size_t size) asm("reallocarray");
+extern "C" REPLAYER_WEAK struct mallinfo2 found_mallinfo2() asm("mallinfo2");
 
 namespace snug::replayer {
 
@@ -33,7 +36,7 @@ Function* own(Function* function) {
 }  // namespace
 
 void Subject::find() {
-  reallocarray_ = own(&::reallocarray);
+  reallocarray_ = own(&::found_reallocarray);
   aligned_alloc_ = own(&::aligned_alloc);
   memalign_ = own(&::memalign);
   posix_memalign_ = own(&::posix_memalign);
@@ -43,7 +46,7 @@ void Subject::find() {
   free_aligned_sized_ = own(&::free_aligned_sized);
   usable_size_ = own(&::malloc_usable_size);
   trim_ = own(&::malloc_trim);
-  mallinfo2_ = own(&::mallinfo2);
+  mallinfo2_ = own(&::found_mallinfo2);
   snug_get_stats_ = own(&::snug_get_stats);
   has_operators_ = own(&::_Znwm) != nullptr && own(&::_ZdlPv) != nullptr;
 }
