@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build product benchmark demo bench bench-full seeds traces test test-all check rules claims format tidy install uninstall rust deb clean
+.PHONY: help build product benchmark demo bench bench-full seeds traces test test-all check rules claims format tidy install uninstall rust deb wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -108,6 +108,10 @@ deb: ## install what is missing, build, and pack libsnug0, libsnug-dev and snug-
 
 # So that the dynamic linker knows at once what lies in the system's folders.
 renew_linker_cache = if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+wheel: ## install what is missing, build by Zig's compiler, and pack a Python wheel for every x86-64 with glibc 2.17 or later into build/wheels
+	@scripts/setup build wheel
+	@scripts/make_wheels
 
 clean: ## remove build/
 	@rm -rf build

@@ -13,5 +13,7 @@ foreach(language C CXX)
   set(CMAKE_${language}_ARCHIVE_FINISH "${SNUG_ZIG} ranlib <TARGET>")
 endforeach()
 
-# Zig's linker does not know this option; scripts/cross_build sets the flag in the library afterwards.
+# Zig's linker does not know these options: what they do scripts/cross_build does afterwards.
 set(SNUG_LINKER_KNOWS_INITFIRST OFF)
+set(SNUG_LINKER_KNOWS_SYMBOLIC_FUNCTIONS OFF)
+set(SNUG_LINKER_KNOWS_UNDEFINED_WEAK OFF)

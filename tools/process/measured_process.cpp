@@ -16,6 +16,14 @@ namespace snug::tool {
 
 namespace {
 
+// glibc's sigabbrev_np, of 2.32: null on an older one.
+extern "C" [[gnu::weak]] const char* abbreviated_signal(int number) asm("sigabbrev_np");
+
+std::string signal_text(int number) {
+  const char* const known = abbreviated_signal != nullptr ? abbreviated_signal(number) : nullptr;
+  return known != nullptr ? known : std::to_string(number);
+}
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -74,7 +82,7 @@ std::string Measurement::ending_text() const {
     case Ending::kExited:
       return fmt::format("exit status {}", code);
     case Ending::kSignalled:
-      return fmt::format("killed by SIG{}", sigabbrev_np(code) != nullptr ? sigabbrev_np(code) : std::to_string(code));
+      return fmt::format("killed by SIG{}", signal_text(code));
     case Ending::kTimedOut:
       return fmt::format("stopped at the time limit, after {:.1f} s", wall_seconds);
     case Ending::kInterrupted:

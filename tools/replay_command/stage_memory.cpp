@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,7 +14,11 @@
 
 namespace snug::tool {
 
-StageMemory::StageMemory() : file_(memfd_create("snug replay", 0)), bell_(eventfd(0, EFD_NONBLOCK)), stage_(nullptr) {
+// glibc has memfd_create since 2.27.
+StageMemory::StageMemory()
+    : file_(static_cast<int>(syscall(SYS_memfd_create, "snug replay", 0))),
+      bell_(eventfd(0, EFD_NONBLOCK)),
+      stage_(nullptr) {
   // Most of it is never touched, and takes no memory.
   const bool has_size = file_ >= 0 && bell_ >= 0 && ftruncate(file_, sizeof(replayer::Stage)) == 0;
   void* const memory =

@@ -1,0 +1,121 @@
+"""The wheel as pip and uv install it into a fresh environment: what is in it, and that the command and its parts find each other."""
+
+import base64
+import csv
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+SOURCE = Path(os.environ["SNUG_SOURCE"])
+TARGET = "x86_64-linux-gnu.2.17"
+OLDEST = (2, 17)  # of the platform manylinux_2_17
+# Allocates as much as one sees in a report, and by objects that Python does not keep in arenas of its own.
+JOB = "import sys; blocks = [bytes(2000 + i % 100) for i in range(20000)]; print(len(blocks))"
+
+
+def run(*command, **environment):
+    return subprocess.run([str(word) for word in command], env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def must(*command, **environment):
+    process = run(*command, **environment)
+    if process.returncode != 0:
+        raise AssertionError(f"{command} ended with {process.returncode}:\n{process.stdout}")
+    return process.stdout
+
+
+def version():
+    header = (SOURCE / "include/snug/snug.h").read_text()
+    return ".".join(re.findall(r"^#define SNUG_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", header, re.M))
+
+
+class WheelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="snug-wheel-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        said = must(SOURCE / "scripts/make_wheels", TARGET).splitlines()[-1]
+        cls.wheel = SOURCE / said.removeprefix("make_wheels: ")
+        cls.environment = cls.folder / "environment"
+        must(sys.executable, "-m", "venv", cls.environment)
+        cls.pip = cls.environment / "bin/pip"
+        cls.before = cls.files()
+        must(cls.pip, "install", "--no-index", "--quiet", cls.wheel)
+        cls.snug = cls.environment / "bin/snug"
+        cls.python = cls.environment / "bin/python3"
+
+    @classmethod
+    def files(cls):
+        return sorted(path for path in cls.environment.rglob("*") if "__pycache__" not in path.parts and not path.is_dir())
+
+    def test_name_says_where_it_runs(self):
+        self.assertEqual(self.wheel.name, f"snug_malloc-{version()}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl")
+
+    def test_record_names_every_file_with_its_hash(self):
+        with zipfile.ZipFile(self.wheel) as wheel:
+            information = f"snug_malloc-{version()}.dist-info"
+            rows = list(csv.reader(io.StringIO(wheel.read(f"{information}/RECORD").decode())))
+            self.assertEqual(sorted(row[0] for row in rows), sorted(wheel.namelist()))
+            for name, digest, size in rows:
+                if name == f"{information}/RECORD":
+                    continue
+                content = wheel.read(name)
+                self.assertEqual(int(size), len(content), name)
+                wanted = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+                self.assertEqual(digest, f"sha256={wanted}", name)
+
+    def test_asks_for_no_newer_glibc_than_it_says(self):
+        programs = [path for path in self.files() if path not in self.before and path.read_bytes()[:4] == b"\x7fELF"]
+        names = sorted(path.name for path in programs)
+        self.assertEqual(names, ["libsnug.so.0", "libsnug_recorder.so", "snug", "snug-component-replayer", "snug-replayer"])
+        for path in programs:
+            versions = re.findall(r"Name: GLIBC_(\d+)\.(\d+)", must("readelf", "--version-info", "--wide", path))
+            self.assertLessEqual(max((int(major), int(minor)) for major, minor in versions), OLDEST, path.name)
+            needed = re.findall(r"\(NEEDED\).*\[(.*?)\.so", must("readelf", "--dynamic", "--wide", path))
+            self.assertLessEqual(set(needed), {"libc", "libm", "libdl", "libpthread", "librt", "ld-linux-x86-64"}, path.name)
+
+    def test_version(self):
+        self.assertIn(version(), must(self.snug, "--version"))
+
+    def test_run_reports_that_snug_served(self):
+        said = must(self.snug, "run", "--report", "--", self.python, "-c", JOB)
+        self.assertRegex(said, r"(?m)^20000$")
+        self.assertRegex(said, r"python3")
+        served = must(self.snug, "run", "--", self.python, "-c", "print(open('/proc/self/maps').read())")
+        self.assertIn(str(self.environment / "lib/libsnug.so.0"), served)
+
+    def test_records_and_replays(self):
+        trace = self.folder / "t.trace"
+        must(self.snug, "record", "-o", trace, "--", self.python, "-c", JOB)
+        # What the job asks for is in the trace.
+        self.assertRegex(must(self.snug, "trace", "info", trace), r"malloc")
+        said = must(self.snug, "replay", trace, "--allocators", "glibc", "-n", "1")
+        self.assertIn("snug", said)
+        self.assertIn("glibc", said)
+
+    def test_uvx_runs_it(self):
+        uv = SOURCE / "scripts/uv"
+        said = must(uv, "tool", "run", "--quiet", "--from", self.wheel, "snug", "run", "--", "python3", "-c", JOB,
+                    UV_TOOL_DIR=self.folder / "tools", UV_CACHE_DIR=self.folder / "cache")
+        self.assertEqual(said.strip(), "20000")
+
+    def test_pip_takes_it_away_again(self):
+        other = self.folder / "other"
+        must(sys.executable, "-m", "venv", other)
+        must(other / "bin/pip", "install", "--no-index", "--quiet", self.wheel)
+        must(other / "bin/pip", "uninstall", "--yes", "--quiet", "snug-malloc")
+        left = [path for path in other.rglob("*") if "snug" in path.name]
+        self.assertEqual(left, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
