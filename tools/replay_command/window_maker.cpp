@@ -151,8 +151,10 @@ void WindowMaker::take_sample(const Event& event) {
   } else if (measure == static_cast<std::uint64_t>(trace::Measure::kHeap)) {
     recorded_heap_ = event.values[1];
   } else if (trace::is_of_mallinfo(measure)) {
-    window_->recorded[trace::mallinfo_field(measure)] = event.values[1];
-    is_at_sample_ = measure == static_cast<std::uint64_t>(trace::Measure::kReleasableBytes);
+    recorded_fields_[trace::mallinfo_field(measure)] = event.values[1];
+    if (measure != static_cast<std::uint64_t>(trace::Measure::kReleasableBytes)) return;
+    window_->recorded = std::exchange(recorded_fields_, {});
+    is_at_sample_ = true;
   }
 }
 

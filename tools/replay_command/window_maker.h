@@ -127,6 +127,7 @@ class WindowMaker {
   std::uint32_t turns_ = 0;   // in it
   bool is_at_sample_ = false;
   std::optional<std::uint64_t> recorded_heap_;  // of the sample of kResident that comes next
+  trace::MallinfoFields recorded_fields_;       // of a sample of the allocator that has not ended
   std::uint64_t events_ = 0;
   std::uint64_t time_ = 0;
   std::uint64_t peak_bytes_ = 0;

@@ -163,6 +163,20 @@ TEST_F(WindowMakerTest, EndsAWindowBehindAllThatTheAllocatorHasSaid) {
   EXPECT_EQ(all[1].recorded, trace::MallinfoFields{});
 }
 
+// The recorder looks at the process while a thread of the program records what its allocator says.
+TEST_F(WindowMakerTest, KeepsWhatTheAllocatorHasSaidTogetherOverASampleBetween) {
+  allocate(1, 1);
+  for (std::uint64_t measure = 2; measure <= 10; ++measure) {
+    add({.operation = Operation::kSample, .thread = 1, .values = {measure, 100 + measure}});
+    if (measure == 5) add({.operation = Operation::kSample, .thread = 2, .values = {1, 12345}});
+  }
+  const auto all = windows();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].recorded_resident, 12345u);
+  EXPECT_EQ(all[0].recorded, trace::MallinfoFields{});
+  EXPECT_EQ(all[1].recorded, (trace::MallinfoFields{102, 103, 104, 105, 106, std::nullopt, 107, 108, 109, 110}));
+}
+
 TEST_F(WindowMakerTest, KeepsTheSlotOverAReallocation) {
   allocate(1, 1, 50);
   add({.operation = Operation::kRealloc, .thread = 1, .block = block_id(1, 1), .result = block_id(1, 2), .size = 70});
