@@ -102,6 +102,7 @@ bool Allocator::open_parts() {
   configured_ = true;
   table = class_table(config);
   if (page_map.page_limit() == 0 && !page_map.open()) return false;
+  os::answers_for_addresses();  // has its page from now on, whatever the OS refuses later
   if (config.check != Checking::kOff) arena.guard();
   arena.stock_as_due();
   if (!registry.open(*table)) return false;

@@ -35,6 +35,9 @@ void* map_pages(void* hint, size_t bytes, int protection) {
 
 bool advise(void* start, size_t bytes, int advice) { return system_call(SYS_madvise, start, bytes, advice) == 0; }
 
+// A page that answers_for_addresses() has; null while a thread asks, or if it did not come again.
+Atomic<void*> asked_about{nullptr};
+
 // What purged memory holds afterwards. Some emulators (qemu-user before 7.1) and filters report success and do nothing,
 // and calloc would then hand out old contents.
 enum class Purged : uint8_t { kUntried, kZeros, kWhatWasThere };
@@ -69,6 +72,8 @@ void* reserve(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_NON
 
 bool commit(void* start, size_t bytes) { return system_call(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE) == 0; }
 
+void* map_near(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_READ | PROT_WRITE); }
+
 void* map_read_only(size_t bytes) { return map_pages(nullptr, bytes, PROT_READ); }
 
 void* map(size_t bytes, size_t alignment) {
@@ -98,11 +103,12 @@ void withdraw(void* start, size_t bytes) {
   advise(start, bytes, MADV_DONTNEED);
 }
 
-void forget(void* start, size_t bytes) { advise(start, bytes, MADV_DONTNEED); }
-
 bool answers_for_addresses() {
-  constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  return system_call(SYS_mmap, nullptr, size_t{0}, PROT_NONE, kKind, -1, 0) == -EINVAL;
+  void* page = asked_about.exchange(nullptr);
+  if (page != nullptr && !release(page, page_size())) return false;
+  page = map_pages(page, page_size(), PROT_READ | PROT_WRITE);
+  if (page != nullptr) asked_about.store(page);
+  return page != nullptr;
 }
 
 bool release(void* start, size_t bytes) { return system_call(SYS_munmap, start, bytes) == 0; }

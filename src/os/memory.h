@@ -22,6 +22,8 @@ bool commit(void* start, size_t bytes);
 
 // Zeroed memory aligned to `alignment` (a power of two). Null when refused.
 void* map(size_t bytes, size_t alignment);
+// The same at `hint`, if nothing is mapped there, else anywhere.
+void* map_near(void* hint, size_t bytes);
 
 // A mapping of zeros that costs nothing until commit() makes a part of it writable. Null when refused.
 void* map_read_only(size_t bytes);
@@ -30,11 +32,8 @@ void* map_read_only(size_t bytes);
 // the first purges of the process check that purged memory really reads as zero.
 bool purge(void* start, size_t bytes);
 
-// Frees the OS's page tables of pages to which no thread has written since they were purged.
-void forget(void* start, size_t bytes);
-
-// True if the OS answers calls for addresses, even if few are left; false if a filter refuses all such calls. Asks for
-// 0 bytes, which the kernel itself rejects as invalid before anything else.
+// True if addresses that go back would come again: a page goes back, and comes again. False if a filter refuses such
+// calls, or if the process has more than a limit that was set later lets it have. The first call takes the page.
 bool answers_for_addresses();
 
 // False if the kernel could not split the mapping; the range is then still mapped.

@@ -180,7 +180,7 @@ class alignas(64) SlabHeap {
 
   void set_thread_count(size_t threads) { threads_.store(threads, kRelaxed); }
   Slab* next_sparse(Round& round) SNUG_REQUIRES(lock());
-  size_t purge_holes_of(Slab& slab, size_t worth) SNUG_REQUIRES(lock());
+  size_t purge_holes_of(Slab& slab) SNUG_REQUIRES(lock());
   void begin_round() SNUG_REQUIRES(lock());
   void end_round() SNUG_REQUIRES(lock());
   void give_back_some() SNUG_REQUIRES(lock());

@@ -41,8 +41,10 @@ Slab* SlabHeap::next_sparse(Round& round) {
   return nullptr;
 }
 
-// Returns the bytes that the OS took. `worth`, in bytes, decides whether a huge page is broken for them.
-size_t SlabHeap::purge_holes_of(Slab& slab, size_t worth) {
+// Returns the bytes that the OS took: none, if the slab's holes are not worth its huge page.
+size_t SlabHeap::purge_holes_of(Slab& slab) {
+  const size_t worth = slab.bytes_in_holes();
+  if (worth == 0) return 0;
   slab.purged = slab.purged || !registry_.spans().prepare_for_holes(*slab.span, worth);
   const size_t bytes = slab.purge_holes();
   registry_.count_holes(bytes);
@@ -63,8 +65,7 @@ void SlabHeap::purge_for_growth(PageCount for_pages) {
     Slab* slab = next_sparse(owners_);
     if (slab == nullptr) continue;
     looks -= min(looks, slab->span->pages.value);
-    const size_t worth = slab->bytes_in_holes();
-    const size_t given = worth == 0 ? 0 : purge_holes_of(*slab, worth);
+    const size_t given = purge_holes_of(*slab);
     owners_.given += given;
     if (given != 0) ++purged;
   }
@@ -121,8 +122,7 @@ void SlabHeap::put_back(Holes& holes) {
 size_t SlabHeap::purge_holes() {
   size_t bytes = 0;
   for (Bin& bin : bins_)
-    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab))
-      if (slab->bytes_in_holes() != 0) bytes += purge_holes_of(*slab, slab->span->pages.bytes());
+    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) bytes += purge_holes_of(*slab);
   return bytes;
 }
 

@@ -131,8 +131,8 @@ bool PageMap::release_chunk(PageId first) {
 
 bool PageMap::retake_chunk(PageId first) {
   void* wanted = start_of(first);
-  void* start = os::reserve(wanted, kChunkSize);
-  if (start == wanted && os::commit(start, kChunkSize)) {
+  void* start = os::map_near(wanted, kChunkSize);
+  if (start == wanted) {
     os::prefer_small_pages(start, kChunkSize);
     reserved_.fetch_add(kChunkSize, kRelaxed);
     return true;

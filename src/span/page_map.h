@@ -84,6 +84,7 @@ struct Chunk {
 
   uint64_t dirty[kPagesPerChunk / 64] = {};   // pages that may be backed; the others read as zero and cost nothing
   uint64_t purged[kPagesPerChunk / 64] = {};  // pages that were dirty once and went back to the OS
+  uint32_t free_pages = 0;                    // in the span store's bins
   Paging paging = Paging::kSmall;             // as the OS was last advised
   bool is_ours = false;                       // its addresses are usable memory
   bool is_free = false;                       // as a whole, in one of the span store's bins

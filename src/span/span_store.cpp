@@ -13,8 +13,6 @@ namespace snug {
 namespace {
 
 constexpr size_t kWords = kPagesPerChunk / 64;
-// Runs of a huge page that are worth breaking it for, once they have lain unused.
-constexpr uint32_t kLongRun = 4;
 
 // Any run of this length holds an aligned start for `pages`. A chunk is aligned to its own length, so that a whole one
 // always does.
@@ -246,8 +244,9 @@ void SpanStore::insert(Span* span) {
   span->dirty = dirty != 0;
   Chunk& chunk = page_map_.chunk(span->first);
   chunk.is_free = span->pages.value == kPagesPerChunk;
+  chunk.free_pages += span->pages.value;
   span->paging = chunk.paging;
-  span->aging = span->dirty && (span->paging == Paging::kSmall || span->pages.value >= kLongRun);
+  span->aging = span->dirty && (span->paging == Paging::kSmall || is_worth_breaking(chunk));
   Bins& home = bins(span->paging, span->dirty);
   const uint32_t bin = span->pages.value - 1;
   home.by_length[bin].push_front(span);
@@ -271,7 +270,9 @@ void SpanStore::remove(Span* span) {
   free_pages_ -= span->pages.value;
   page_map_.set_entry(span->first, PageEntry());
   page_map_.set_entry(span->first + (span->pages - PageCount{1}), PageEntry());
-  page_map_.chunk(span->first).is_free = false;
+  Chunk& chunk = page_map_.chunk(span->first);
+  chunk.is_free = false;
+  chunk.free_pages -= span->pages.value;
   span->free = false;
 }
 

@@ -9,8 +9,8 @@
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
 // and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
-// timed before they are handed out. Such a chunk is dirty as a whole from the start, and only long runs of it go back
-// by age: purging a short one would break the huge page for little. What was never used of the newest such chunk, the
+// timed before they are handed out. Such a chunk is dirty as a whole from the start. It goes back whole, or in parts
+// once a quarter of it is free: less is not worth a huge page. What was never used of the newest such chunk, the
 // wilderness, lies in no bin: requests that do not ask for huge pages would take it, and cause the next huge page.
 //
 //   for every chunk:   free spans do not overlap, and the entries lead to those that lie in bins; the rest is
@@ -70,6 +70,9 @@ struct SpanStatistics {
 
 class SpanStore {
  public:
+  // The part of a huge page, or of a span in one, that is worth breaking it for: one in so many.
+  static constexpr uint32_t kPartWorthBreaking = 4;
+
   constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge)
       : page_map_(page_map), gauge_(gauge), arena_(arena), records_(arena) {}
 
@@ -114,7 +117,7 @@ class SpanStore {
   // The same of all spans of the batch; the `written` of each says what was written. O(spans).
   void free_all(SpanBatch& batch);
 
-  // Frees a span and purges it at once, unless it lies in a huge page, which would be broken for little. O(1), and a
+  // Frees a span and purges it at once, unless it lies in a huge page, which would be broken for it. O(1), and a
   // system call.
   void free_to_os(Span* span, PageCount touched);
 
@@ -154,7 +157,8 @@ class SpanStore {
   // True if no slab lies on the page and something has, whether its memory is still there or not: that has been freed.
   bool was_used(PageId page);
 
-  // Purges everything but about `pad` bytes. True if anything was given back.
+  // Purges everything but about `pad` bytes, and what is free in huge pages that are in use for more than three
+  // quarters. True if anything was given back.
   bool trim(size_t pad);
 
   // Purges one run of pages if it has lain unused too long.
@@ -205,8 +209,10 @@ class SpanStore {
   bool misses_chunk(uint32_t now) const SNUG_REQUIRES(lock_);
   void retire_wilderness() SNUG_REQUIRES(lock_);
   bool supply_chunk(Paging paging) SNUG_REQUIRES(lock_);
-  bool turn_to_huge_pages(Span* chunk) SNUG_REQUIRES(lock_);
-  bool turn_to_small_pages(Span* chunk) SNUG_REQUIRES(lock_);
+  bool advise_chunk(Span* chunk, Paging paging) SNUG_REQUIRES(lock_);
+  void set_paging(PageId page, Paging paging) SNUG_REQUIRES(lock_);
+  bool may_split_mappings() const SNUG_REQUIRES(lock_);
+  void note_released(Span* span) SNUG_REQUIRES(lock_);
   bool leave_huge_paging(const Span& span) SNUG_REQUIRES(lock_);
   bool add_chunk() SNUG_REQUIRES(lock_);
   bool retake_chunk() SNUG_REQUIRES(lock_);
@@ -237,6 +243,9 @@ class SpanStore {
   void detach(Span* span) SNUG_REQUIRES(lock_);
   void leave_hand(const Span& span) SNUG_REQUIRES(lock_);
   size_t purge_run(Span* span) SNUG_REQUIRES(lock_);
+  size_t give_back_chunk(Span* span) SNUG_REQUIRES(lock_);
+  void count_purged(Chunk& chunk, uint32_t first, PageCount pages) SNUG_REQUIRES(lock_);
+  void put_last(Span* span) SNUG_REQUIRES(lock_);
   void count_as_missing(size_t bytes) SNUG_REQUIRES(lock_);
   Span* older_than(uint32_t milliseconds) SNUG_REQUIRES(lock_);
   size_t bytes_in_use() const SNUG_REQUIRES(lock_);
@@ -247,6 +256,9 @@ class SpanStore {
   void purge_as_due() SNUG_REQUIRES(lock_);
   void purge_for_growth() SNUG_REQUIRES(lock_);
   Span* any_dirty() SNUG_REQUIRES(lock_);
+  Span* oldest_of_huge_pages() SNUG_REQUIRES(lock_);
+  // A huge page is broken once a quarter of it is free, and not for less.
+  static bool is_worth_breaking(const Chunk& chunk) { return chunk.free_pages * kPartWorthBreaking >= kPagesPerChunk; }
   AgeList& age_list(Paging paging) SNUG_REQUIRES(lock_) { return ages_[static_cast<size_t>(paging)]; }
   Bins& bins(Paging paging, bool dirty) SNUG_REQUIRES(lock_) {
     return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0];
@@ -286,7 +298,7 @@ class SpanStore {
   size_t bytes_missing_ SNUG_GUARDED_BY(lock_) = 0;  // purged lately, and not taken again in huge pages so far
   // Milliseconds: when the first of those was purged, or a huge page last taken.
   uint32_t refaulted_since_ SNUG_GUARDED_BY(lock_) = 0;
-  uint32_t huge_chunks_ SNUG_GUARDED_BY(lock_) = 0;
+  uint32_t splits_ SNUG_GUARDED_BY(lock_) = 0;  // borders of paging, and chunks that are released
   // Refills read it while large blocks are kept.
   alignas(kCacheLine) Atomic<size_t> bytes_grown_{0};
 };

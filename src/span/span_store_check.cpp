@@ -11,6 +11,7 @@ const char* SpanStore::check_chunks() {
   for (PageId chunk = page_map_.first_reserved(); chunk < page_map_.end_reserved();
        chunk = chunk + PageCount{kPagesPerChunk}) {
     if (!page_map_.chunk(chunk).is_ours) continue;
+    const size_t before = found;
     for (uint32_t i = 0; i < kPagesPerChunk;) {
       const PageEntry entry = page_map_.entry(chunk + PageCount{i});
       if (!entry.is_free_span()) {
@@ -25,6 +26,8 @@ const char* SpanStore::check_chunks() {
           return "span store: a page of a free span has a class";
       found += span->pages.value;
     }
+    if (found - before != page_map_.chunk(chunk).free_pages)
+      return "span store: a chunk's record says wrongly how much of it is free";
   }
   return found == free_pages_ ? nullptr : "span store: the tags of chunks do not lead to what lies in the bins";
 }

@@ -12,56 +12,63 @@
 namespace snug {
 namespace {
 
-// A chunk with advice that differs from its neighbours' is a mapping of its own, and the OS grants 65530.
-constexpr uint32_t kMostHugeChunks = 16384;
-// The part of a span, one in so many, that is worth breaking a huge page for.
-constexpr size_t kPartWorthBreaking = 4;
+// How often the window may be more than one mapping to the OS, which grants a process 65530 of them. The window splits
+// where chunks of different paging meet, and at a chunk of which the addresses are released.
+constexpr uint32_t kMostSplits = 32768;
 
 }  // namespace
 
 // Puts a whole clean chunk of the paging into the bins, or takes a step towards it: the caller looks again. False if
 // the OS refuses. The lock is held, here and in the private functions below; it is dropped during system calls.
 bool SpanStore::supply_chunk(Paging paging) {
+  if (paging == Paging::kHuge && !may_split_mappings()) return false;
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
   Span* chunk = bins(other, false).shortest({kPagesPerChunk});
-  if (chunk == nullptr) return retake_chunk() || add_chunk();
-  return paging == Paging::kHuge ? turn_to_huge_pages(chunk) : turn_to_small_pages(chunk);
+  return chunk != nullptr ? advise_chunk(chunk, paging) : retake_chunk() || add_chunk();
 }
 
-// The chunk is free and wholly clean. False if the OS refuses: it stays one of small pages.
-bool SpanStore::turn_to_huge_pages(Span* chunk) {
-  if (huge_chunks_ == kMostHugeChunks) return false;
-  ++huge_chunks_;
+// The chunk is free, wholly clean, and has never had memory since it was mapped. False if the OS refuses: it stays as
+// it was.
+bool SpanStore::advise_chunk(Span* chunk, Paging paging) {
   detach(chunk);
-  bool granted = false;
+  bool granted = true;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
-    char* start = page_map_.start_of(chunk->first);
-    granted = os::prefer_huge_pages(start, kChunkSize);
-    // The OS backs nothing by a huge page where a table of small pages lies, however empty. Only a purge of the whole
-    // chunk removes that (Linux 6.14 and later).
-    if (granted) os::forget(start, kChunkSize);
+    char* const start = page_map_.start_of(chunk->first);
+    if (paging == Paging::kHuge)
+      granted = os::prefer_huge_pages(start, kChunkSize);
+    else
+      os::prefer_small_pages(start, kChunkSize);
   }
   leave_hand(*chunk);
-  if (granted)
-    page_map_.chunk(chunk->first).paging = Paging::kHuge;
-  else
-    --huge_chunks_;
+  if (granted) set_paging(chunk->first, paging);
   insert(chunk);
   return granted;
 }
 
-bool SpanStore::turn_to_small_pages(Span* chunk) {
-  detach(chunk);
-  {
-    const UnlockedScope unlocked(lock_, in_flight_);
-    os::prefer_small_pages(page_map_.start_of(chunk->first), kChunkSize);
+// Notes what the OS was advised, or is about to be. What is not ours has small pages.
+void SpanStore::set_paging(PageId page, Paging paging) {
+  const PageId chunk = page.start_of_chunk();
+  Paging& was = page_map_.chunk(chunk).paging;
+  if (was == paging) return;
+  const PageCount one{kPagesPerChunk};
+  for (const bool is_behind : FixedArray{false, true}) {
+    if (is_behind ? chunk.value + one.value >= page_map_.page_limit() : chunk.value == 0) continue;
+    const bool meets = page_map_.chunk(is_behind ? chunk + one : chunk - one).paging != was;
+    splits_ += meets ? -1 : 1;
   }
-  leave_hand(*chunk);
-  page_map_.chunk(chunk->first).paging = Paging::kSmall;
-  --huge_chunks_;
-  insert(chunk);
-  return true;
+  store_shared(was, paging);
+}
+
+bool SpanStore::may_split_mappings() const { return splits_ < kMostSplits; }
+
+// The chunk's addresses are gone, and its span is in no bin.
+void SpanStore::note_released(Span* span) {
+  set_paging(span->first, Paging::kSmall);
+  page_map_.chunk(span->first).is_ours = false;
+  released_.push_front(span);
+  ++splits_;
+  --chunks_;
 }
 
 // Moves the chunk's free spans to the bins of small paging. True if the OS has yet to be advised, which the caller does
@@ -69,8 +76,7 @@ bool SpanStore::turn_to_small_pages(Span* chunk) {
 bool SpanStore::leave_huge_paging(const Span& span) {
   Chunk& chunk = page_map_.chunk(span.first);
   if (chunk.paging == Paging::kSmall) return false;
-  --huge_chunks_;
-  store_shared(chunk.paging, Paging::kSmall);
+  set_paging(span.first, Paging::kSmall);
   const PageId first = span.first.start_of_chunk();
   for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
     const PageEntry entry = page_map_.entry(first + PageCount{i});
@@ -127,6 +133,7 @@ bool SpanStore::add_chunk() {
     page_map_.release_chunk(span->first);
   }
   released_.push_back(span);
+  ++splits_;
   return false;
 }
 
@@ -144,6 +151,7 @@ bool SpanStore::retake_chunk() {
     return false;
   }
   page_map_.chunk(span->first).is_ours = true;
+  --splits_;
   ++chunks_;
   insert(span);
   return true;
@@ -222,10 +230,9 @@ bool SpanStore::release_addresses() {
         insert(span);
         return any;
       }
-      if (page_map_.chunk(span->first).paging == Paging::kHuge) --huge_chunks_;
-      page_map_.chunk(span->first) = {};
-      released_.push_front(span);
-      --chunks_;
+      Chunk& chunk = page_map_.chunk(span->first);
+      count_purged(chunk, 0, {kPagesPerChunk});
+      note_released(span);
       any = true;
     }
   }

@@ -17,9 +17,10 @@ constexpr uint32_t kLately = 10;
 
 }  // namespace
 
-// Gives back the first run of dirty pages of a free, dirty span. Returns the bytes, 0 if the OS would not. The lock is
-// held, but for the system calls.
+// Gives back a wholly free chunk, or the first run of dirty pages of another free, dirty span. Returns the bytes, 0 if
+// the OS would not. The lock is held, but for the system calls.
 size_t SpanStore::purge_run(Span* span) {
+  if (span->pages.value == kPagesPerChunk) return give_back_chunk(span);
   Chunk& chunk = page_map_.chunk(span->first);
   uint32_t first = span->first.in_chunk();
   const uint32_t end = first + span->pages.value;
@@ -31,7 +32,7 @@ size_t SpanStore::purge_run(Span* span) {
   const PageId chunk_start = span->first.start_of_chunk();
   const uint32_t freed_at = span->freed_at;
   detach(span);
-  const bool breaks = whole.value != kPagesPerChunk && leave_huge_paging(*span);
+  const bool breaks = leave_huge_paging(*span);
   bool purged = false;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
@@ -39,14 +40,7 @@ size_t SpanStore::purge_run(Span* span) {
     purged = os::purge(page_map_.start_of(chunk_start + PageCount{first}), pages.bytes());
   }
   leave_hand(*span);
-  if (purged) {
-    for_each_word(first, pages.value, [&](size_t word, uint64_t mask) {
-      store_shared(chunk.dirty[word], chunk.dirty[word] & ~mask);
-      chunk.purged[word] |= mask;
-    });
-    bytes_purged_ += pages.bytes();
-    count_as_missing(pages.bytes());
-  }
+  if (purged) count_purged(chunk, first, pages);
   span = merge_neighbours(span);
   insert(span);
   if (purged && span->aging && span->pages == whole) {
@@ -55,13 +49,57 @@ size_t SpanStore::purge_run(Span* span) {
     age_list(span->paging).remove(span);
     age_list(span->paging).push_front(span);
   }
-  if (!purged) {
-    // To the end of its bin, so that the next purge tries the others first.
-    BinList& bin = bins(span->paging, span->dirty).by_length[span->pages.value - 1];
-    bin.remove(span);
-    bin.push_back(span);
-  }
+  if (!purged)
+    put_last(span);
+  else if (span->pages.value == kPagesPerChunk && !span->dirty)
+    give_back_chunk(span);
   return purged ? pages.bytes() : 0;
+}
+
+// Gives back the memory of a wholly free chunk, and its addresses too: they would count against the limits that the
+// process has, on addresses and on data, and what comes in their place is paged as its first user wishes. Returns the
+// bytes, 0 if the OS would not.
+size_t SpanStore::give_back_chunk(Span* span) {
+  Chunk& chunk = page_map_.chunk(span->first);
+  char* const start = page_map_.start_of(span->first);
+  const bool may_split = may_split_mappings();
+  detach(span);
+  bool purged = false;
+  bool gone = false;
+  {
+    const UnlockedScope unlocked(lock_, in_flight_);
+    // Locked memory stays, which the OS says for a purge alone.
+    purged = os::purge(start, kChunkSize);
+    gone = purged && may_split && os::answers_for_addresses() && page_map_.release_chunk(span->first);
+  }
+  leave_hand(*span);
+  const PageCount pages{count_dirty(*span)};
+  if (purged) count_purged(chunk, 0, {kPagesPerChunk});
+  if (gone) {
+    note_released(span);
+    return pages.bytes();
+  }
+  insert(span);
+  if (!purged) put_last(span);
+  return purged ? pages.bytes() : 0;
+}
+
+// The dirty ones of the pages have gone back to the OS.
+void SpanStore::count_purged(Chunk& chunk, uint32_t first, PageCount pages) {
+  const size_t bytes = PageCount{chunk.count_dirty(first, pages)}.bytes();
+  for_each_word(first, pages.value, [&](size_t word, uint64_t mask) {
+    chunk.purged[word] |= chunk.dirty[word] & mask;
+    store_shared(chunk.dirty[word], chunk.dirty[word] & ~mask);
+  });
+  bytes_purged_ += bytes;
+  count_as_missing(bytes);
+}
+
+// To the end of its bin, so that the next purge tries the others first.
+void SpanStore::put_last(Span* span) {
+  BinList& bin = bins(span->paging, span->dirty).by_length[span->pages.value - 1];
+  bin.remove(span);
+  bin.push_back(span);
 }
 
 // The span does not merge with its neighbours before it is clean: their memory is not due.
@@ -91,9 +129,20 @@ void SpanStore::count_as_missing(size_t bytes) {
 // The oldest of what has lain unused for longer, small pages first; null if there is none.
 Span* SpanStore::older_than(uint32_t milliseconds) {
   const uint32_t now = os::milliseconds();
-  for (Paging paging : FixedArray{Paging::kSmall, Paging::kHuge}) {
-    Span* oldest = age_list(paging).front();
-    if (oldest != nullptr && now - oldest->freed_at > milliseconds) return oldest;
+  Span* const small = age_list(Paging::kSmall).front();
+  if (small != nullptr && now - small->freed_at > milliseconds) return small;
+  Span* const huge = oldest_of_huge_pages();
+  return huge != nullptr && now - huge->freed_at > milliseconds ? huge : nullptr;
+}
+
+// The oldest free span of those in huge pages that are worth breaking. A span ages no longer where its huge page has
+// filled again meanwhile.
+Span* SpanStore::oldest_of_huge_pages() {
+  AgeList& list = age_list(Paging::kHuge);
+  while (Span* const oldest = list.front()) {
+    if (is_worth_breaking(page_map_.chunk(oldest->first))) return oldest;
+    list.remove(oldest);
+    oldest->aging = false;
   }
   return nullptr;
 }
@@ -193,10 +242,10 @@ bool SpanStore::trim(size_t pad) {
   return any;
 }
 
+// The next span that goes back on request: of huge pages only whole ones, and those that are worth breaking.
 Span* SpanStore::any_dirty() {
-  Span* span = age_list(Paging::kSmall).front();
-  if (span == nullptr) span = bins(Paging::kHuge, true).shortest({1});
-  return span;
+  Span* const span = age_list(Paging::kSmall).front();
+  return span != nullptr ? span : oldest_of_huge_pages();
 }
 
 }  // namespace snug

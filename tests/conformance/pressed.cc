@@ -7,13 +7,18 @@
 //   others    the same, of a thread that sleeps
 //   child     as records, in the child of a fork
 //   refused   not a limit, but a filter that refuses every mapping; after a request that cannot be served
+//   thread    all of 200 MiB is free again under a limit on addresses: a thread finds a place for its stack
+//   data      the same under a limit on data: the program's own mappings find theirs
+//   again     under a limit below what the process has, a second round gets as long a block as the first
 //   crowd     200 threads replace blocks at random in a table that they share
 #include "subject.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -27,6 +32,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace {
 
@@ -64,6 +70,15 @@ class Blocks {
     *this = kept;
     return freed;
   }
+  // Takes one block, which must not be refused, and writes to its start.
+  void take(std::size_t size) {
+    void* block = subject::malloc(size);
+    if (block == nullptr) std::abort();
+    push(static_cast<Block*>(block));
+  }
+  void free_all() {
+    while (first_ != nullptr) subject::free(std::exchange(first_, first_->next));
+  }
 
  private:
   void push(Block* block) {
@@ -75,15 +90,18 @@ class Blocks {
   std::size_t count_ = 0;
 };
 
-// From now on the OS gives no address beyond those that there are.
-void press() {
+void limit(int resource, std::size_t bytes) {
+  const rlimit limit{bytes, RLIM_INFINITY};
+  if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) std::abort();
+}
+
+// From now on the OS gives so many addresses beyond those that there are.
+void press(std::size_t more = 0) {
   char text[64] = {};
   const int file = open("/proc/self/statm", O_RDONLY);
   if (file < 0 || read(file, text, sizeof text - 1) <= 0) std::abort();
   close(file);
-  const rlim_t bytes = std::strtoul(text, nullptr, 10) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
-  const rlimit limit{bytes, RLIM_INFINITY};
-  if (setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
+  limit(RLIMIT_AS, std::strtoul(text, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + more);
 }
 
 // The same by a filter, under which what goes back does not come again.
@@ -180,6 +198,56 @@ int refused() {
   return judge("refused", Blocks().fill(16) * 16, free);
 }
 
+int thread() {
+  press(200 * kMiB);
+  Blocks blocks;
+  for (const std::size_t size : {200'000, 100'000, 10'000, 1000}) blocks.fill(size);
+  blocks.free_all();
+  pthread_t thread;
+  const int error = pthread_create(&thread, nullptr, [](void* nothing) { return nothing; }, nullptr);
+  std::printf("thread: %s\n", error == 0 ? "begins" : std::strerror(error));
+  return error == 0 && pthread_join(thread, nullptr) == 0 && subject::check() == nullptr ? 0 : 1;
+}
+
+// So much data that the mappings below have their place only once the blocks have gone.
+int data() {
+  limit(RLIMIT_DATA, 300 * kMiB);
+  Blocks blocks;
+  for (std::size_t bytes = 0; bytes < 200 * kMiB; bytes += 8000) blocks.take(8000);
+  blocks.free_all();
+  malloc_trim(0);
+  int served = 0;
+  for (; served != 12; ++served)
+    if (mmap(nullptr, 16 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) break;
+  std::printf("data: %d mappings of 12\n", served);
+  return served == 12 && subject::check() == nullptr ? 0 : 1;
+}
+
+// The longest block, by doubling, that an empty heap gives.
+std::size_t longest() {
+  std::size_t size = 16;
+  while (void* block = subject::malloc(size)) {
+    subject::free(block);
+    size *= 2;
+  }
+  return size / 2;
+}
+
+int again() {
+  limit(RLIMIT_AS, 32 * kMiB);
+  std::size_t lengths[4];
+  for (std::size_t& length : lengths) {
+    Blocks blocks;
+    for (std::size_t size = kMiB; size >= 16; size /= 2) blocks.fill(size);
+    blocks.free_all();
+    length = longest();
+    std::printf("again: %zu KiB\n", length >> 10);
+  }
+  for (const std::size_t length : lengths)
+    if (length != lengths[0] || length == 0) return 1;
+  return subject::check() == nullptr ? 0 : 1;
+}
+
 // What the crowd replaces: blocks of a page at most, which the others' slabs have free at every moment; some up to 30
 // KB, for which there may be no room as the heap is full; and few that are so large that it soon is.
 constexpr int kCrowd = 200;
@@ -228,8 +296,8 @@ int main(int count, char** words) {
   const struct {
     const char* name;
     int (*run)();
-  } modes[] = {{"records", records}, {"longer", longer},   {"others", others},
-               {"child", child},     {"refused", refused}, {"crowd", crowd}};
+  } modes[] = {{"records", records}, {"longer", longer}, {"others", others}, {"child", child}, {"refused", refused},
+               {"thread", thread},   {"data", data},     {"again", again},   {"crowd", crowd}};
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   subject::free(subject::malloc(10));
   for (const auto& mode : modes)

@@ -120,8 +120,14 @@ class SpanProgram {
 
   void trim() {
     own_.spans.trim(0);
-    for (auto& [id, page] : pages_)
-      if (!page.used) page.dirty = false;
+    std::map<uint32_t, uint32_t> used;  // pages by chunk
+    for (const auto& [id, page] : pages_) used[PageId{id}.chunk()] += page.used ? 1 : 0;
+    for (auto& [id, page] : pages_) {
+      // A huge page of which less than a quarter is free stays whole.
+      const bool is_huge = own_.page_map.chunk(PageId{id}).paging == Paging::kHuge;
+      const uint32_t free = kPagesPerChunk - used[PageId{id}.chunk()];
+      if (!page.used && !(is_huge && free * SpanStore::kPartWorthBreaking < kPagesPerChunk)) page.dirty = false;
+    }
   }
 
   void release_addresses() {

@@ -123,6 +123,9 @@ TEST_F(SpanRecordsTest, AddressesStayWhereTheyWouldNotComeBack) {
   {
     const unit::SystemCallHook refuses(SYS_mmap, [] { return false; });
     EXPECT_FALSE(own.spans.release_addresses());
+    Span* const used = own.spans.allocate({kPagesPerChunk});
+    own.free_touched(used);
+    EXPECT_TRUE(own.spans.trim(0)) << "memory goes alone";
   }
   EXPECT_EQ(own.page_map.bytes_reserved(), reserved);
   EXPECT_TRUE(own.spans.release_addresses());

@@ -78,10 +78,10 @@ TEST(SpanRun, IsNotHiddenByManyChunksThatMakeNoRow) {
     between.push_back(run_of(own, chunks(1)));
     lone.push_back(run_of(own, chunks(1)));
   }
+  const size_t before = own.spans.statistics().chunks;
   EXPECT_TRUE(own.spans.free_run(row));
   own.spans.trim(0);
   for (void* chunk : lone) EXPECT_TRUE(own.spans.free_run(chunk));
-  const size_t before = own.spans.statistics().chunks;
   EXPECT_EQ(run_of(own, chunks(2)), row);
   EXPECT_EQ(own.spans.statistics().chunks, before);
   EXPECT_STREQ(own.spans.check(), nullptr);

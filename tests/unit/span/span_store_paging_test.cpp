@@ -95,6 +95,33 @@ TEST_F(SpanStorePagingTest, NoHugePageIsBrokenForWhatIsFreedToTheOs) {
   EXPECT_EQ(own.spans.statistics().bytes_purged, 0u);
 }
 
+TEST_F(SpanStorePagingTest, AHugePageIsBrokenForAQuarterOfItAndNotForLess) {
+  Span* const most = wish({kPagesPerChunk * 3 / 4});
+  Span* const four = wish({4});
+  Span* const rest = wish({kPagesPerChunk / 4 - 4});
+  ASSERT_EQ(rest->first.chunk(), most->first.chunk());
+  own.free_touched(rest);
+  own.spans.trim(0);
+  EXPECT_EQ(paging(most), Paging::kHuge);
+  EXPECT_EQ(own.spans.statistics().bytes_dirty, (kPagesPerChunk / 4 - 4) * kPageSize);
+  own.free_touched(four);
+  own.spans.trim(0);
+  EXPECT_EQ(paging(most), Paging::kSmall);
+  EXPECT_EQ(own.spans.statistics().bytes_dirty, 0u);
+}
+
+TEST_F(SpanStorePagingTest, PartsOfAHugePageThatHasFilledAgainDoNotAge) {
+  wish({kPagesPerChunk * 3 / 4});
+  Span* const rest = wish({kPagesPerChunk / 4});
+  own.free_touched(rest);
+  EXPECT_TRUE(own.spans.ages());
+  EXPECT_EQ(wish({4})->first.in_chunk(), kPagesPerChunk * 3 / 4);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the clock is a coarse one
+  own.spans.set_retention({SIZE_MAX, 1});
+  EXPECT_EQ(own.spans.purge_overdue(), Purge::kNotDue);
+  EXPECT_FALSE(own.spans.ages());
+}
+
 TEST_F(SpanStorePagingTest, WhatHasJustGoneBackIsTakenInHugePagesAtAnyPrice) {
   std::vector<Span*> spans;
   for (int i = 0; i < 3; ++i) spans.push_back(own.spans.allocate(kWhole));
@@ -145,27 +172,32 @@ class SpanStorePagingPurgeTest : public SpanStorePagingTest {
     own.touch(small, kWhole);
   }
   void free_both() {
+    huge_start = own.start_of(huge);
+    small_start = own.start_of(small);
     own.spans.set_retention({kChunkSize, UINT32_MAX});
     own.spans.free(huge, kWhole);
     own.spans.free(small, kWhole);
   }
-  bool holds(Span* span) { return *own.start_of(span) != 0; }
+  // Of a chunk that has gone the addresses have, too.
+  bool holds(char* start) { return own.page_map.chunk(own.page_map.page_of(start)).is_ours && *start != 0; }
 
   Span* huge = nullptr;
   Span* small = nullptr;
+  char* huge_start = nullptr;
+  char* small_start = nullptr;
 };
 
 TEST_F(SpanStorePagingPurgeTest, AHugePageGoesBeforeSmallOnes) {
   free_both();
-  EXPECT_FALSE(holds(huge));
-  EXPECT_TRUE(holds(small));
+  EXPECT_FALSE(holds(huge_start));
+  EXPECT_TRUE(holds(small_start));
 }
 
 TEST_F(SpanStorePagingPurgeTest, ADearOneIsKeptBeforeSmallOnes) {
   find_dear();
   free_both();
-  EXPECT_TRUE(holds(huge));
-  EXPECT_FALSE(holds(small));
+  EXPECT_TRUE(holds(huge_start));
+  EXPECT_FALSE(holds(small_start));
 }
 
 }  // namespace

@@ -100,9 +100,9 @@ TEST_F(SpanStoreTest, CoalescesWithEitherNeighbour) {
         own.spans.free(s[4], {0});
         if (left == kLive) own.spans.free(s[1], {0});
         if (right == kLive) own.spans.free(s[3], {0});
-        own.spans.trim(0);  // clean again for the next round
-        EXPECT_EQ(free_pages(), kPagesPerChunk);
-        EXPECT_EQ(chunks(), 1u);
+        own.spans.trim(0);  // clean again for the next round, or gone
+        EXPECT_EQ(free_pages(), chunks() * kPagesPerChunk);
+        EXPECT_LE(chunks(), 1u);
       }
     }
   }
@@ -360,35 +360,6 @@ TEST_F(SpanStoreTest, PurgesEveryRunOfASpan) {
   EXPECT_EQ(dirty_pages(), 0u);
   Span* all = own.spans.allocate({50});
   for (size_t i = 0; i < PageCount{50}.bytes(); i += 512) ASSERT_EQ(own.start_of(all)[i], 0);
-}
-
-TEST_F(SpanStoreTest, ReleasesWholeChunksAndRetakesThem) {
-  Span* kept = own.spans.allocate({1});
-  const std::vector<Span*> gone = {own.spans.allocate(kWhole), own.spans.allocate(kWhole)};
-  char* place = own.start_of(gone[1]);
-  for (Span* span : gone) own.free_touched(span);
-  EXPECT_EQ(chunks(), 3u);
-  EXPECT_TRUE(own.spans.release_addresses());
-  expect_sound();
-  EXPECT_EQ(chunks(), 1u);
-  EXPECT_EQ(dirty_pages(), 0u);
-  EXPECT_EQ(free_pages(), kPagesPerChunk - 1u);
-  EXPECT_FALSE(own.spans.release_addresses()) << "nothing is left to release";
-  std::vector<char*> places;
-  for (int i = 0; i < 2; ++i) {
-    Span* again = own.spans.allocate(kWhole);
-    ASSERT_NE(again, nullptr);
-    EXPECT_FALSE(again->backed);
-    EXPECT_EQ(*own.start_of(again), 0);
-    places.push_back(own.start_of(again));
-    own.touch(again, again->pages);
-  }
-  EXPECT_TRUE(places[0] == place || places[1] == place) << "the same place is used again";
-  EXPECT_EQ(chunks(), 3u);
-  Span* fresh = own.spans.allocate(kWhole);  // a reservation is opened anew
-  ASSERT_NE(fresh, nullptr);
-  own.touch(fresh, fresh->pages);
-  own.spans.free(kept, {0});
 }
 
 }  // namespace

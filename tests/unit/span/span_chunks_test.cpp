@@ -1,0 +1,70 @@
+// Chunks that the span store gives back, addresses and all, and takes again.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "span/own_spans.h"
+
+namespace snug {
+namespace {
+
+constexpr PageCount kWhole{kPagesPerChunk};
+
+class SpanChunksTest : public testing::Test {
+ protected:
+  void TearDown() override { expect_sound(); }
+  void expect_sound() { EXPECT_STREQ(own.spans.check(), nullptr); }
+  size_t free_pages() { return own.spans.statistics().bytes_free / kPageSize; }
+  size_t dirty_pages() { return own.spans.statistics().bytes_dirty / kPageSize; }
+  size_t chunks() { return own.spans.statistics().chunks; }
+
+  unit::OwnSpans own;
+};
+
+TEST_F(SpanChunksTest, AWholeChunkGoesBackWithItsAddresses) {
+  Span* const kept = own.spans.allocate({1});
+  Span* const span = own.spans.allocate(kWhole);
+  char* const start = own.start_of(span);
+  const size_t reserved = own.page_map.bytes_reserved();
+  own.free_touched(span);
+  EXPECT_TRUE(own.spans.trim(0));
+  EXPECT_EQ(own.page_map.bytes_reserved(), reserved - kChunkSize);
+  EXPECT_EQ(chunks(), 1u);
+  EXPECT_TRUE(own.spans.was_used(own.page_map.page_of(start))) << "a block there has been freed";
+  Span* const again = own.spans.allocate(kWhole);
+  EXPECT_EQ(own.start_of(again), start);
+  EXPECT_EQ(*start, 0);
+  own.spans.free(kept, {0});
+}
+
+TEST_F(SpanChunksTest, ReleasesWholeChunksAndRetakesThem) {
+  Span* kept = own.spans.allocate({1});
+  const std::vector<Span*> gone = {own.spans.allocate(kWhole), own.spans.allocate(kWhole)};
+  char* place = own.start_of(gone[1]);
+  for (Span* span : gone) own.free_touched(span);
+  EXPECT_EQ(chunks(), 3u);
+  EXPECT_TRUE(own.spans.release_addresses());
+  expect_sound();
+  EXPECT_EQ(chunks(), 1u);
+  EXPECT_EQ(dirty_pages(), 0u);
+  EXPECT_EQ(free_pages(), kPagesPerChunk - 1u);
+  EXPECT_FALSE(own.spans.release_addresses()) << "nothing is left to release";
+  std::vector<char*> places;
+  for (int i = 0; i < 2; ++i) {
+    Span* again = own.spans.allocate(kWhole);
+    ASSERT_NE(again, nullptr);
+    EXPECT_FALSE(again->backed);
+    EXPECT_EQ(*own.start_of(again), 0);
+    places.push_back(own.start_of(again));
+    own.touch(again, again->pages);
+  }
+  EXPECT_TRUE(places[0] == place || places[1] == place) << "the same place is used again";
+  EXPECT_EQ(chunks(), 3u);
+  Span* fresh = own.spans.allocate(kWhole);  // a reservation is opened anew
+  ASSERT_NE(fresh, nullptr);
+  own.touch(fresh, fresh->pages);
+  own.spans.free(kept, {0});
+}
+
+}  // namespace
+}  // namespace snug
