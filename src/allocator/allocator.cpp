@@ -152,7 +152,8 @@ void Allocator::open_inline_paths() {
   page_map_pages = page_map.page_limit();
 }
 
-// Reads how much memory the process may have, at the start too, as it is read from files.
+// Bounds what the stores and the caches keep by how much memory the process may have. That is read at the start too, as
+// it stands in files.
 void Allocator::bound_memory() {
   most_memory = min(os::total_memory_and_swap(), os::address_space_limit());
   const Retained retained = retained_within(min(os::memory_limit(), most_memory), config, config_set);

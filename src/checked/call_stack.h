@@ -27,8 +27,9 @@ struct CallStack {
   // How often a frame occurs; and its address.
   static uint64_t times(uintptr_t frame) { return (frame >> kAddressBits) + 1; }
   static uintptr_t address(uintptr_t frame) { return frame & (kAgain - 1); }
-  // Adds the next outer frame. There must be fewer than kMost.
-  void add(uintptr_t address);
+  // Adds the next outer frame, by an address in the call; counts it if that is there already. There must be fewer than
+  // kMost.
+  void add(uintptr_t frame);
 
   // Takes the stack of callers of the function with this frame address, which must be compiled with frame pointers. Any
   // thread may call it, in signal handlers too, but under no shared lock, as it may make system calls.

@@ -43,14 +43,14 @@ size_t GuardedPages::slot_near(const void* address) const {
   return slot < kSlots ? slot : kSlots - 1;
 }
 
-// Takes a slot detached; kSlots if there is none. Also chooses at which end of the page the block lies.
+// Detaches a slot that is not live; kSlots if there is none. Also chooses at which end of the page the block lies.
 size_t GuardedPages::take_slot(bool* at_end) {
   LockGuard guard(lock_);
   for (size_t looks = 0; looks != kSlots; ++looks) {
     const size_t slot = next_++ % kSlots;
     State& state = slots_[slot].state;
     if (state != State::kNever && state != State::kFreed) continue;
-    state = State::kInHand;
+    state = State::kDetached;
     random_ = random_ * 6364136223846793005 + 1442695040888963407;
     *at_end = random_ >> 63 != 0;
     return slot;
@@ -87,7 +87,7 @@ void GuardedPages::release(void* block, const char* call, const void* frame) {
   {
     LockGuard guard(lock_);
     slot = slots_[number];
-    if (slot.state == State::kLive && slot.block == address_of(block)) slots_[number].state = State::kInHand;
+    if (slot.state == State::kLive && slot.block == address_of(block)) slots_[number].state = State::kDetached;
   }
   insist_live(call, block, slot);
   os::withdraw(at<void>(page_of(number)), page_);

@@ -4,12 +4,12 @@
 //
 //   | no access | page of slot 0 | no access | page of slot 1 | no access | …
 //
-//   every slot is live, or withdrawn, or detached of the one thread that makes the system call between the two
+//   every slot is live, or withdrawn, or detached by the one thread that makes the system call between the two
 //
 // Each slot keeps the call stacks that have allocated and freed its block.
 //
-// A fault on one of these pages is reported by a handler of SIGSEGV (Store::watch_faults); then the process ends as it
-// would have without.
+// A fault on one of these pages is reported by a handler of SIGSEGV (Allocator::watch_faults); then the process ends as
+// it would have without.
 //
 // Thread-safe. No system call happens under the lock, which is a leaf.
 #pragma once
@@ -54,7 +54,7 @@ class GuardedPages {
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:
-  enum class State : uint8_t { kNever, kLive, kFreed, kInHand };
+  enum class State : uint8_t { kNever, kLive, kFreed, kDetached };
   struct Slot {
     uintptr_t block = 0;
     size_t size = 0;

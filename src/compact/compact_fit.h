@@ -67,8 +67,8 @@ class CompactFit {
   // Frees all blocks, the heap's own readers, and the table. No block may be pinned.
   void close();
 
-  // The block's address; calls off a move of the block. Null if the handle names none. To be called by a heap's only
-  // thread, or in a section.
+  // The block's address; calls off a move of the block, for which it waits for the class's lock if a function moves the
+  // class's blocks. Null if the handle names none. To be called by a heap's only thread, or in a section.
   char* find(HandleWord handle);
   // The same, but the process ends.
   char* address(HandleWord handle, const char* call);

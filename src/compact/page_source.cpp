@@ -197,7 +197,7 @@ void PageSource::set_page(const CompactPage& page, CompactPage* owner) {
   const PageEntry entry = owner == nullptr ? PageEntry() : PageEntry::other(owner, class_after);
   const size_t pages = row.bytes / kPageSize;
   if (spans_ == nullptr) {
-    // A large block is looked up by its start only, so that tagging it costs no more than another.
+    // A large block is looked up by its start only, so that to set its entry costs no more than another's.
     Atomic<PageEntry>* const first = entries_ + page_at(row.start);
     for (size_t i = 0; i != (page.is_large() ? 1 : pages); ++i) first[i].store(entry, kRelaxed);
     return;

@@ -29,7 +29,8 @@ constexpr size_t step_at(size_t size) {
   return size <= kSmallSizeMax ? kSmallStep : size <= kMediumSizeMax ? kMediumStep : kLargestStep;
 }
 
-// The largest array of a thread's cache has a place for the block detached as well.
+// One less than the places of the longest array of a thread's cache: a refill writes the block that it hands out there
+// as well.
 inline constexpr size_t kMostCached = 1023;
 
 struct ClassList {

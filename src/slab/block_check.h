@@ -21,7 +21,7 @@ namespace snug {
 [[noreturn]] SNUG_COLD void die_of_double_free(const Slab& slab, size_t slot);
 
 // The entry of the page that the block lies on. Ends the process if that page belongs to no slab of the class.
-SNUG_ALWAYS_INLINE PageEntry tag_of_block(const PageMap& page_map, size_t size_class, const void* block) {
+SNUG_ALWAYS_INLINE PageEntry entry_of_block(const PageMap& page_map, size_t size_class, const void* block) {
   const size_t page = page_map.index_of(block);
   if (page >= page_map.page_limit() || page_map.class_at(page) != scaled(size_class)) [[unlikely]]
     die_of_foreign(page_map, block);

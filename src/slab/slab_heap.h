@@ -58,7 +58,8 @@ class alignas(64) SlabHeap {
   SlabHeap(HeapRegistry& registry, uint16_t id);
 
   // Writes up to `want` blocks of `size_class` to end[-1], end[-2] …, ascending within a slab, so that an array which
-  // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses.
+  // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses. Not for the
+  // shared heap, which gives whole cache lines alone.
   size_t refill(size_t size_class, void** end, size_t want) SNUG_REQUIRES(lock());
 
   // Takes one block that reads as zero, if the next one of the class was never used, and such blocks are carved singly

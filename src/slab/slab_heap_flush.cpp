@@ -44,7 +44,7 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
       if (!row_at(blocks + done, count - done, sizes.block_size)) fetch_records(blocks + done, fetched - done);
     }
     size_t taken;
-    const PageEntry entry = tag_of_block(page_map, size_class, blocks[done]);
+    const PageEntry entry = entry_of_block(page_map, size_class, blocks[done]);
     if (entry.owner() == id_) {
       taken = put_home(*entry.record<Slab>(), sizes, blocks + done, count - done);
       home += taken;

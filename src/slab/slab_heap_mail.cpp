@@ -79,7 +79,7 @@ void SlabHeap::post(size_t size_class, void* const* blocks, size_t count) {
   blocks_mailed_.add(count);
   bytes_mailed_.add(count * sizes.block_size);
   for (size_t done = 0; done != count;) {
-    const PageEntry entry = tag_of_block(registry_.page_map(), size_class, blocks[done]);
+    const PageEntry entry = entry_of_block(registry_.page_map(), size_class, blocks[done]);
     Slab& slab = *entry.record<Slab>();
     SlabRemoteFrees& remote = slab.remote(sizes);
     const WordOfBlocks some = gather_word(slab, remote, sizes, blocks + done, count - done);

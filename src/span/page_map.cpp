@@ -56,7 +56,7 @@ bool PageMap::open() {
   chunks_for_runs_ = min(size, limit) / 2 >> kChunkShift;
   const size_t bytes = pages * (sizeof *classes_ + sizeof *entries_) + chunks * sizeof(Chunk) + kClassesOffset;
   // Before and behind them lies a write-protected OS page: the kernel puts the program's next mapping right below, and
-  // a write beyond the end of that must not reach a entry.
+  // a write beyond the end of that must not reach an entry.
   const size_t guard = os::page_size();
   array_bytes_ = guard + round_up(bytes, guard) + guard;
   void* arrays = os::map_read_only(array_bytes_);

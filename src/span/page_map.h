@@ -7,12 +7,13 @@
 //           | chunk | chunk | … |
 //
 //   classes[page]   scaled size class of the slab that covers the page; 0 = no slab
-//   entries[page]      what owns the page (PageEntry); 0 = none
+//   entries[page]   what owns the page (PageEntry); 0 = none
 //   chunks[chunk]   which of its pages may be backed by memory, and were (Chunk)
 //
 // The arrays (about 9 bytes a page) are mapped whole and read-only, so that any index in the window may be read and
 // the OS accounts for nothing; the parts that describe a reservation become writable with it. Only the owner of a page
-// writes its entries; any thread reads them, without a lock.
+// writes its class and its entry: the heap of its slab under that heap's lock, the span store under its own for free
+// spans, runs and records, a compacting heap for its pages. Any thread reads them, without a lock.
 #pragma once
 
 #include <stddef.h>
@@ -30,11 +31,11 @@ namespace snug {
 
 // Which record describes a page, and which heap owns it, in one word, so that a thread that frees another heap's block
 // learns the owner without touching the slab. Pages of other layers have a number of that layer in place of an owner.
-//   slab page          address of its Slab | owner's heap id << 48
-//   end of a free span address of its Span | kFreeSpan
+//   slab page                       address of its Slab | owner's heap id << 48
+//   either end of a free span       address of its Span | kFreeSpan
 //   first page of a span of a run   address of its Span | kRun
 //   page of records                 kRecords
-//   page of anything else   address of its record | number << 48
+//   page of anything else           address of its record | number << 48
 class PageEntry {
  public:
   constexpr PageEntry() = default;
@@ -66,7 +67,8 @@ class PageEntry {
   uint64_t word_ = 0;
 };
 
-// One chunk. Guarded by the span store's lock.
+// One chunk. Guarded by the span store's lock; but the owner of pages in use reads without it whether the paging is
+// small, as it then stays so, and which of its own pages are dirty.
 struct Chunk {
   // How many of `pages` pages from `first` on are dirty.
   uint32_t count_dirty(uint32_t first, PageCount pages) const {

@@ -14,8 +14,7 @@
 // wilderness, lies in no bin: requests that do not ask for huge pages would take it, and cause the next huge page.
 //
 //   for every chunk:   free spans do not overlap, and the entries lead to those that lie in bins; the rest is
-//   allocated,
-//                      or the wilderness's
+//                      allocated, or the wilderness's
 //   dirty_pages_       == number of dirty pages in free spans
 //   no two free spans of one chunk are neighbours; what is detached counts as allocated
 //   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,

@@ -98,7 +98,7 @@ const char* SpanStore::check() {
   if (wilderness_ != nullptr && page_map_.entry(wilderness_->first).is_free_span())
     return "span store: the wilderness lies in a bin";
   if (in_flight_.is_empty() && (dirty_detached_ != 0 || free_detached_ != 0))
-    return "span store: what nobody has in hand counts as in hand";
+    return "span store: pages that no thread has detached count as detached";
   if (dirty_pages != dirty_pages_ || free_pages != free_pages_) return "span store: the page counts are wrong";
   const char* const broken = check_chunks();
   return broken != nullptr ? broken : check_runs();

@@ -4,7 +4,7 @@
 // microseconds, whatever becomes of the thread (Morrison and Afek, ASPLOS 2015, bound it). A fence in every thread
 // (membarrier) would need no wait, but sandboxes end processes for that call.
 //
-//   malloc_trim       shuts all caches off, sleeps for kDrained, and empties them
+//   malloc_trim             shuts all caches off, sleeps for kDrained, and empties them
 //   the background thread   empties in one call the caches that it has shut off in an earlier one
 //
 // One thread at a time does so, and it holds no lock while it sleeps. Meanwhile threads may end, and new threads may
