@@ -104,10 +104,10 @@ class Cache {
   void unlock() { lock_.store(0, kRelease); }
   Atomics::Atomic<uint32_t>& entry(uint32_t place) { return places_[place - kFirst]; }
   // What a block's owner writes to it: a race if it had two.
-  void own(uint32_t block, int who) {
+  void own(uint32_t block, int owner) {
     require(block != 0, "an entry within the array has a block");
-    require(who == 0 || owner_[block - 1] == 0, "a block is taken once");
-    owner_[block - 1] = who;
+    require(owner == 0 || owner_[block - 1] == 0, "a block is taken once");
+    owner_[block - 1] = owner;
   }
 
   Atomics::Atomic<uint32_t> lock_{0};

@@ -75,7 +75,7 @@ class Process {
     const bool is_anybody_left = running_ != 0;
     if (is_dismissed_) return;
     if (count_ <= 1) {
-      require(running_ == 0, "whoever has joined all threads is alone");
+      require(running_ == 0, "a thread that has joined all others is alone");
       operate();
       require(running_ == 0, "and stays alone");
     } else if (!wake_event_.is_attended() && !wake_event_.is_wanted()) {

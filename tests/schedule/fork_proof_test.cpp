@@ -218,7 +218,7 @@ class Allocator {
   // Each lock can be taken, and what it guards is at rest. The thread that held the heap is gone: its lock is free too.
   void check_child() {
     pass(list_of_streams_), pass(opening_), pass(caches.lock_), pass(spans.lock_);
-    require(caches.in_flight.is_empty() && spans.in_flight.is_empty() && !is_detached_, "nothing is in hand");
+    require(caches.in_flight.is_empty() && spans.in_flight.is_empty() && !is_detached_, "nothing is detached");
     take_record();
     require(record_bytes_ == records_ * 8, "a record is counted whole");
     if constexpr ((kParts & kHeaps) == 0) return;

@@ -176,7 +176,7 @@ class SmallHeaps {
   bool is_free(int block) { return (slab_of(block).free >> block % kBlocksOfSlab & 1) != 0; }
   Slab& slab_of(int block) { return slabs_[block / kBlocksOfSlab]; }
   void give_up(int block) {
-    require(contents_[block] == kLive, "who frees a block has it");
+    require(contents_[block] == kLive, "a thread frees only a block that it has");
     contents_[block] = kOnItsWay;
   }
 

@@ -63,7 +63,7 @@ const char* name_of(MemoryOrder order) {
 bool has_order(Kind kind) { return kind <= Kind::kFence; }
 bool has_location(Kind kind) { return kind < Kind::kFence || kind >= Kind::kFutexWait; }
 
-std::string who(unsigned thread) { return "  thread " + std::to_string(thread) + "  "; }
+std::string actor(unsigned thread) { return "  thread " + std::to_string(thread) + "  "; }
 
 }  // namespace
 
@@ -82,7 +82,7 @@ std::string operation(Kind kind, MemoryOrder order, MemoryOrder failure) {
 }
 
 std::string step(unsigned thread, const Operation& operation, const std::string& what) {
-  std::string line = who(thread) + trace_text::operation(operation.kind, operation.order, operation.failure);
+  std::string line = actor(thread) + trace_text::operation(operation.kind, operation.order, operation.failure);
   if (has_location(operation.kind)) line += " a" + std::to_string(operation.location);
   if (!what.empty()) line += ": " + what;
   if (line.size() < 60) line.resize(60, ' ');
@@ -92,11 +92,11 @@ std::string step(unsigned thread, const Operation& operation, const std::string&
 }
 
 std::string landed(unsigned thread, unsigned location, uint64_t value) {
-  return who(thread) + "  its store to a" + std::to_string(location) + " lands: " + number(value) + "\n";
+  return actor(thread) + "  its store to a" + std::to_string(location) + " lands: " + number(value) + "\n";
 }
 
 std::string plain(unsigned thread, const char* verb, uint32_t variable, uint64_t value) {
-  return who(thread) + "  " + verb + " v" + std::to_string(variable) + ": " + number(value) + "\n";
+  return actor(thread) + "  " + verb + " v" + std::to_string(variable) + ": " + number(value) + "\n";
 }
 
 }  // namespace snug::schedule::trace_text

@@ -125,7 +125,7 @@ void ClassesCommand::add_fit() {
       ->check(number_within(1.0, 1e6))
       ->capture_default_str()
       ->type_name("RATIO");
-  fit_command_->add_option("--threads", threads_, "Threads whose caches are full at one time; 0 leaves caches out")
+  fit_command_->add_option("--threads", threads_, "Threads that have full caches at one time; 0 leaves caches out")
       ->check(number_within(std::size_t{0}, kMostThreads))
       ->capture_default_str()
       ->type_name("N");

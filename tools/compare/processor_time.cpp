@@ -13,9 +13,9 @@ namespace {
 
 constexpr double kShortest = 1;  // second; a hundred ticks, each 1% of it
 
-double cpu_seconds(int whose) {
+double cpu_seconds(int processes) {
   rusage usage{};
-  getrusage(whose, &usage);
+  getrusage(processes, &usage);
   return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }

@@ -21,7 +21,7 @@ constexpr const char* kExamples = R"(Examples:
   snug doctor redis-server      would snug serve it?
   snug doctor ./job.py          of a script: what runs it
   snug doctor python3           of a shim, as pyenv's: the program that it becomes
-  snug doctor 4711              who serves the malloc of this process, and would snug?
+  snug doctor 4711              which library serves malloc in this process, and would snug?
   snug doctor --json nginx
 
 Nothing is run. A name of digits only is a process; ./4711 is a program.

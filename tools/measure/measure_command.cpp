@@ -132,7 +132,7 @@ MeasureCommand::MeasureCommand(CLI::App& app, const std::vector<std::string>& pr
       ->capture_default_str()
       ->type_name("MILLISECONDS");
   command_->add_flag("--prove", prove_,
-                     "Let the allocator say its version and the dynamic linker who serves malloc; slows the start");
+                     "Let the allocator say its version and the dynamic linker what serves malloc; slows the start");
   command_
       ->add_option("--warm", warm_mebibytes_,
                    "Touch and free that much memory first, so that a hypervisor that takes free pages away does not "

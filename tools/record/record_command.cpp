@@ -40,7 +40,7 @@ constexpr const char* kExamples = R"(Examples:
   snug record --allocator jemalloc -- python3 job.py
       The same on another allocator.
   snug record --stacks -o job.trace ./job; snug trace export job.trace --to collapsed | flamegraph.pl > job.svg
-      Also who called, for flame graphs and pprof.
+      Also the callers, for flame graphs and pprof.
   snug record --paused ./server
       Records nothing until it is told to: kill -USR1 PROCESS starts, kill -USR2 PROCESS stops, where PROCESS
       is the number of snug record.
@@ -228,7 +228,7 @@ RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& prog
       ->check(number_within(0, 19))
       ->capture_default_str()
       ->type_name("N");
-  command_->add_flag("--stacks", with_stacks_, "Also who called: the stack of each allocation, which takes time");
+  command_->add_flag("--stacks", with_stacks_, "Also the callers: the stack of each allocation, which takes time");
   command_
       ->add_option("--json", json_file_,
                    "Where to write, as JSON, what was recorded of which process; - is standard output")

@@ -35,7 +35,7 @@ constexpr const char* kStandardOutput = "-";
 constexpr const char* kExamples =
     R"(Makes the calls of a trace again, on snug and on each of the allocators: every call of the malloc family and of
 operators new and delete, in threads that are born and end as recorded. Each thread's order is kept, and that of
-hand-overs: who frees another thread's block does so after it has come, and in the turn that it had. What the program
+hand-overs: a thread frees another one's block after it has come, and in the turn that it had. What the program
 did besides is left out, and so the allocators can be told apart.
 
 The trace is read in windows, while all threads stand still and the clock is stopped.
@@ -157,7 +157,7 @@ void ReplayCommand::add_rounds() {
       ->capture_default_str()
       ->type_name("N");
   command_
-      ->add_option("--warmup", warmup_rounds_, "Rounds before those, not counted; the first proves who serves malloc")
+      ->add_option("--warmup", warmup_rounds_, "Rounds before those, not counted; the first proves what serves malloc")
       ->check(number_within(0, 100))
       ->capture_default_str()
       ->type_name("N");

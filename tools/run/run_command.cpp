@@ -90,7 +90,7 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
       ->capture_default_str()
       ->type_name("N");
   only_compared(command_->add_option("--warmup", warmup_rounds_,
-                                     "Rounds before those, not counted; the first proves who serves malloc"))
+                                     "Rounds before those, not counted; the first proves what serves malloc"))
       ->check(number_within(0, 100))
       ->capture_default_str()
       ->type_name("N");

@@ -159,7 +159,7 @@ const char* anonymise_help() {
   return R"(Removed are the process, the date, build-ids, and what the trace says of itself, but how it was made. Replaced by
 numbers are paths, ids of processes and threads, addresses of mappings and of code. What stays: sizes, alignments, times,
 threads, the order of events, how stacks hang together, resident memory, protections of mappings, how it ended. Sizes and
-their order can tell which program it was to whoever has it, and how long the texts and files were that it worked on;
+their order can tell a reader which program it was, and how long the texts and files were that it worked on;
 --round, which raises sizes of blocks and of mappings, makes that harder.
 
 Examples:

@@ -48,11 +48,11 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=N
   snug-bench run 'redis*' -a snug,mine=./libmine.so your allocator against snug
   snug-bench report build/bench/quick.jsonl         the verdict of a results file again
   snug-bench compare before.jsonl after.jsonl       what became better or worse beyond noise
-  snug-bench traces                                 traces of real programs: whose memory is it?
+  snug-bench traces                                 traces of real programs: what holds the memory?
 
 docs/benchmarking.md says how to read what it prints.""")
 
-BuildOption = Annotated[Path, typer.Option("--build", help="The build whose snug and workloads are run.")]
+BuildOption = Annotated[Path, typer.Option("--build", help="The build with the snug and the workloads that are run.")]
 screen = standard_screen()
 
 

@@ -61,7 +61,7 @@ def run(
     list_all: Annotated[bool, typer.Option("--list", help="Only show the constants.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
-    build: Annotated[Path, typer.Option(help="The build whose snug command and workloads are run.")] = ROOT / "build" / "release",
+    build: Annotated[Path, typer.Option(help="The build with the snug command and the workloads that are run.")] = ROOT / "build" / "release",
 ) -> None:
     known = read_study(ROOT)
     study = chosen(known, names or [])
@@ -70,7 +70,7 @@ def run(
         return
     if not (build / "bin" / "snug").exists():
         raise Problem(f"no {build}/bin/snug: build first, with `make benchmark`")
-    say(f"builds {PLACE.relative_to(ROOT)}, whose constants are variables")
+    say(f"builds {PLACE.relative_to(ROOT)}, with constants that are variables")
     library = build_tunable(ROOT, PLACE, known.constants)
     variants = make_variants(library, study.constants, study.settings, PLACE / "lib")
     plan = Part(matching(load_loads(ROOT / "bench" / "loads"), words(loads) or study.loads), contenders_of(library, variants), study.threads,

@@ -3,7 +3,7 @@
 ;; emacs --batch -Q -l bench/loads/programs/emacs_edits.el FOLDER [FILES]
 ;;
 ;; Writes FILES (default 45) files of C, of text and of Emacs Lisp into FOLDER, a third each, and edits them one after the
-;; other, in the manner of the session whose trace Bohra and Gabber took (FREENIX 2001: a word replaced in all files of a
+;; other, in the manner of the session that Bohra and Gabber traced (FREENIX 2001: a word replaced in all files of a
 ;; source tree): visit, fontify, replace, sort, fill, indent, undo, save.  Sixteen files stay open; the oldest is closed
 ;; for the next.  Ends with an error if an edit did not do what it should.  What it does depends on nothing.
 

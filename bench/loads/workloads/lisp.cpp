@@ -238,7 +238,7 @@ size_t interpret(const Options& options, uint64_t seed) {
 const Program kProgram = {
     .name = "lisp",
     .what =
-        R"(Interprets small programs of a Lisp whose cells, numbers and bindings are blocks of 32 B with reference counts:
+        R"(Interprets small programs of a Lisp: cells, numbers and bindings are blocks of 32 B with reference counts:
 recursion, sorting of lists, a search for queens. Shows short-lived small blocks from deep recursion.)",
     .figures = "cells: millions of blocks a second, allocated and freed, over all threads.",
     .threads = "threads, each with an interpreter of its own"};

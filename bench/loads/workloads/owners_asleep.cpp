@@ -57,7 +57,7 @@ const Program kProgram = {
     .what =
         R"(--threads allocate 2 million blocks between them and sleep; the main thread frees all. The blocks come in a random
 order, in that of allocation, one owner after the other (sequential), or one of each owner in turn (turns). Each round
-runs in a child process. Shows what becomes of memory whose owner is idle.)",
+runs in a child process. Shows what becomes of memory of an idle owner.)",
     .figures =
         R"(ORDER/STAGE: MiB of anonymous memory, filled, the highest seen 32 times while blocks are freed, freed, and
 trimmed: after malloc_trim, where the allocator has one; without the array of addresses and the stacks.

@@ -35,7 +35,7 @@ constexpr int kExitUsage = 2;
   --seed N         of the first round; each has its own (default %llu)
   --scale X        how much is done, as a factor (default %g)
   --verify N       read one block in N back when it is freed; all are written (default %u)
-  --only GLOB,...  measure only the figures whose names match (default: all)
+  --only GLOB,...  measure only the figures with names that match (default: all)
 
 Prints the figures as rows (a time for an operation with its operations a second), then as one line of JSON; writes them
 to the file $SNUG_FIGURES too, if that is set.

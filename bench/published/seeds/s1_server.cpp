@@ -86,7 +86,7 @@ const Program kProgram = {
     .name = "s1_server",
     .what =
         R"(Each thread serves requests: a buffer, a list of objects of 16 to 1024 bytes, and a session shared by all threads
-whose state it replaces, freeing what another thread has made. Each round runs in a process of its own. The load
+of which it replaces the state, freeing what another thread has made. Each round runs in a process of its own. The load
 on which Scudo's Dense size classes were tried: for comparing maps, SNUG_CONF=classes:dense, or a file that
 `snug classes` has written.)",
     .figures =

@@ -31,7 +31,7 @@ namespace {
 
 constexpr const char* kHelp = R"(usage: s2_drift [--OPTION VALUE]...
 
-A store whose objects are replaced by chance while their mean size drifts: resident memory against requested bytes, over
+A store of objects, replaced by chance while their mean size drifts: resident memory against requested bytes, over
 time. Prints a row for each point in time, then one line of JSON.
 
 Figures: ratio (resident at the end, by requested), peak_ratio (the most that was resident, by requested), resident,

@@ -52,10 +52,10 @@ Figures: TRACE/HEAP/NAME, NAME one of
                                 ticks of rdtsc, the clock's own cost taken off, the first 10 left out
   throughput                    M/s: operations a second, the first word of each block written
 
-  --rounds N       of the ticks and the throughput, whose median is told (default 5)
+  --rounds N       of the ticks and the throughput; their median is told (default 5)
   --scale X        replay that share of each trace (default 1)
   --seed N         of the order in which heaps take turns (default 1)
-  --only GLOB,...  only the figures whose names match
+  --only GLOB,...  only the figures with names that match
   --pool HEAP=B    gives the heap a pool of B bytes, without a search for the smallest
   --verify         instead: fill each block with a pattern, compare it when it is freed, and end
 

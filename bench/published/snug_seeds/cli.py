@@ -39,7 +39,7 @@ def run(
                                              "build/seeds]")] = None,
     peers: Annotated[str, typer.Option("--peers", metavar="NAME,...", help="Of bench/harness/allocators; glibc is always "
                                        "one.")] = PEERS,
-    build: Annotated[Path, typer.Option("--build", help="The build whose programs are run.")] = BUILD,
+    build: Annotated[Path, typer.Option("--build", help="The build with the programs that are run.")] = BUILD,
 ) -> None:
     """Run the programs of published tables anew, beside today's peers, with plots and a verdict a claim.
 

@@ -35,11 +35,11 @@ def references(data: dict[str, Any]) -> dict[str, str]:
 def memory_verdicts(data: dict[str, Any], trace: str) -> list[Verdict]:
     tlsf, most = memory_of(data, trace, REFERENCE), MOST_MEMORY[trace]
     found = []
-    for reference, whose in references(data).items():
+    for reference, its in references(data).items():
         for heap in (OURS, "CF16/1"):
             ratio = memory_of(data, trace, heap) / memory_of(data, trace, reference)
             what = "non-compacting CF" if heap == OURS else "CF with handles and kappa = 1"
-            found.append(fact(f"{trace}: {what} takes at most {most:g} times {whose} memory", ratio <= most, f"{ratio:.3f}"))
+            found.append(fact(f"{trace}: {what} takes at most {most:g} times {its} memory", ratio <= most, f"{ratio:.3f}"))
     more, lost = memory_of(data, trace, OURS) - tlsf, memory_of(data, trace, OURS, "not_full")
     found.append(fact(f"{trace}: partitioning dominates: of what CF takes beyond TLSF less than half is size-class fragmentation",
                       more <= 0 or lost < more / 2,
@@ -52,13 +52,13 @@ def memory_verdicts(data: dict[str, Any], trace: str) -> list[Verdict]:
 
 def time_verdicts(data: dict[str, Any], trace: str) -> list[Verdict]:
     found = []
-    for reference, whose in references(data).items():
+    for reference, its in references(data).items():
         for operation in ("malloc", "free"):
             published = PUBLISHED["s2"][trace][operation]
             bound = published["cf"][0] / published["tlsf"][0]
-            found.append(judge(f"{trace}: CF is only slightly slower: {operation} takes at most {bound:.2f} times {whose}",
+            found.append(judge(f"{trace}: CF is only slightly slower: {operation} takes at most {bound:.2f} times {its}",
                                of_ticks(data, trace, OURS, reference, f"{operation}_average"), most=bound))
-        found.append(judge(f"{trace}: free that compacts (kappa = 1) takes at most {FREE_WITH_MOVES} times {whose}",
+        found.append(judge(f"{trace}: free that compacts (kappa = 1) takes at most {FREE_WITH_MOVES} times {its}",
                            of_ticks(data, trace, "CF16/1", reference, "free_average"), most=FREE_WITH_MOVES))
     maxima = [of_ticks(data, trace, OURS, REFERENCE, f"{operation}_max") for operation in ("malloc", "free")]
     found.append(any_of(f"{trace}: CF's maxima are sometimes lower than TLSF's", maxima, below=1))

@@ -68,7 +68,7 @@ class RecordTest(unittest.TestCase):
             self.assert_whole(recorded)
             begun = [event for event in recorded.main.events if event.operation == "thread_begin"]
             self.assertEqual(len(begun), threads + 1)
-            self.assertEqual([event.values[1] for event in begun], [0] + [1] * threads, "who made them")
+            self.assertEqual([event.values[1] for event in begun], [0] + [1] * threads, "the threads that made them")
             self.assertEqual(recorded.main.count("thread_end"), threads)
         handed_over = [event for event in recorded.main.events if event.frees() and event.block[0] != event.thread]
         self.assertGreater(len(handed_over), 100)

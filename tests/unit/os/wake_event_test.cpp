@@ -68,7 +68,7 @@ TEST(WakeEvent, WhoHasLeftComesBackOnlyIfInvited) {
   wake_event.invite();
   come(wake_event);
   EXPECT_TRUE(wake_event.announce());
-  EXPECT_FALSE(wake_event.leave()) << "only who is awake";
+  EXPECT_FALSE(wake_event.leave()) << "a thread that sleeps does not leave";
   wake_event.withdraw();
   wake_event.dismiss();
   EXPECT_FALSE(wake_event.leave());

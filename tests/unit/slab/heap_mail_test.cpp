@@ -94,7 +94,7 @@ TEST_F(HeapMailTest, WhereTheLockIsTakenMailWaitsForItsHolder) {
     EXPECT_EQ(heap.blocks_out(c), 1500u);
   }
   EXPECT_FALSE(heap.has_mail());
-  EXPECT_EQ(heap.blocks_out(c), 0u) << "who gives the lock back looks once more";
+  EXPECT_EQ(heap.blocks_out(c), 0u) << "the thread that drops the lock looks once more";
 }
 
 TEST_F(HeapMailTest, OneHoldOpensSixteenSlabsAtMost) {
@@ -186,7 +186,7 @@ TEST_F(HeapMailTest, MailFollowsItsSlabIntoAHeapWithoutAThread) {
     own.registry.abandon(heir);
   }
   EXPECT_FALSE(heap.has_mail());
-  EXPECT_FALSE(heir.has_mail()) << "who passes mail on looks after it";
+  EXPECT_FALSE(heir.has_mail()) << "the thread that passes mail on looks after it";
   EXPECT_EQ(heir.blocks_out(c), 30u);
   own.give(sender, c, {blocks.begin() + 30, blocks.end()});
   EXPECT_EQ(heir.blocks_out(c), 0u);

@@ -202,7 +202,7 @@ TEST_F(HeapRegistryTest, TheSharedHeapServesThoseWithout) {
   EXPECT_NE(shared, living);
   EXPECT_EQ(shared->blocks_out(c), 100u);
   own.give(*living, c, blocks);
-  EXPECT_EQ(shared->blocks_out(c), 0u) << "who sends brings it home";
+  EXPECT_EQ(shared->blocks_out(c), 0u) << "the sender brings them home";
   EXPECT_NE(registry.acquire(), shared) << "no thread ever owns it";
 }
 

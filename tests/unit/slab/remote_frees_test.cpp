@@ -73,7 +73,7 @@ TEST(Mailbox, TheFirstItemIsLeftToAnOwnerThatComesBy) {
   box.look_again(open);
   EXPECT_TRUE(box.has_mail()) << "the owner is expected";
   box.end_hold(open);
-  EXPECT_EQ(opened, (std::vector<Frees*>{&*second, &*first})) << "whoever gives the lock back looks once more";
+  EXPECT_EQ(opened, (std::vector<Frees*>{&*second, &*first})) << "the thread that drops the lock looks once more";
   EXPECT_FALSE(box.wants_senders());
 }
 
@@ -106,7 +106,7 @@ TEST(Mailbox, AHoldOpensAFew) {
   for (Record& item : items) box.post(&*item);
   box.begin_hold(open);
   EXPECT_EQ(opened, kAtATime);
-  EXPECT_TRUE(box.wants_senders()) << "the rest is for whoever comes next";
+  EXPECT_TRUE(box.wants_senders()) << "the rest is for the next thread to take the lock";
   box.begin_visit(open);
   EXPECT_EQ(opened, 2 * kAtATime);
   box.end_visit(open);

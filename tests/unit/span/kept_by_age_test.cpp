@@ -36,7 +36,7 @@ TEST_F(KeptByAgeTest, WhereNobodyIsTheBudgetDecides) {
   by_age_.note(500, kAge, 0);
   EXPECT_EQ(by_age_.beyond(10, 100), 10u);
   wake_event_.invite();
-  EXPECT_EQ(by_age_.beyond(10, 100), 10u) << "who is wanted is not here";
+  EXPECT_EQ(by_age_.beyond(10, 100), 10u) << "a thread that is wanted is not here";
 }
 
 TEST_F(KeptByAgeTest, WhatWasInUseMayStayBesideWhatIs) {
@@ -46,10 +46,10 @@ TEST_F(KeptByAgeTest, WhatWasInUseMayStayBesideWhatIs) {
   EXPECT_EQ(by_age_.beyond(10, 500), 10u);
   EXPECT_EQ(by_age_.beyond(10, 700), 10u) << "a higher use than any that was noted";
   ASSERT_TRUE(wake_event_.announce());
-  EXPECT_EQ(by_age_.beyond(10, 100), 410u) << "who waits will be woken";
+  EXPECT_EQ(by_age_.beyond(10, 100), 410u) << "a thread that waits will be woken";
   wake_event_.withdraw();
   ASSERT_TRUE(wake_event_.leave());
-  EXPECT_EQ(by_age_.beyond(10, 100), 10u) << "who has left will not";
+  EXPECT_EQ(by_age_.beyond(10, 100), 10u) << "a thread that has left will not";
 }
 
 TEST_F(KeptByAgeTest, NoMoreThanTheBoundButTheBudget) {

@@ -184,7 +184,7 @@ TEST_F(LargeMakingWayTest, AForkWaitsForWhatMoves) {
   {
     const SystemCallHook meanwhile(SYS_mremap, [&] {
       EXPECT_STREQ(large.check(), nullptr);
-      EXPECT_EQ(large.statistics().blocks, 1u) << "what is in hand counts";
+      EXPECT_EQ(large.statistics().blocks, 1u) << "what is detached counts";
       if (forks.joinable()) return true;
       forks = std::thread([&] {
         Lock::begin_fork();

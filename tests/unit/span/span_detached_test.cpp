@@ -53,7 +53,7 @@ TEST_F(SpanInHandTest, OthersAreServedWhileItIsPurged) {
   {
     const SystemCallHook meanwhile(SYS_madvise, [this] {
       expect_sound();
-      EXPECT_EQ(statistics().bytes_free, PageCount{10}.bytes()) << "what is in hand counts";
+      EXPECT_EQ(statistics().bytes_free, PageCount{10}.bytes()) << "what is detached counts";
       EXPECT_EQ(statistics().bytes_dirty, PageCount{10}.bytes());
       own.spans.free(own.spans.allocate({20}), {0});
       return true;

@@ -1,4 +1,4 @@
-//! The same TLSF for who calls it directly: heaps of one pool each, without a lock and without malloc's manners.
+//! The same TLSF, called directly: heaps of one pool each, without a lock and without malloc's manners.
 //!
 //! A heap's state and its pool are memory of the caller's. Its bins are 32 a doubling, as those of the cell heap that it
 //! is compared with, and blocks lie at multiples of 16.
