@@ -161,7 +161,7 @@ void Allocator::bound_memory() {
   mappings.set_retention({config.retain_large, config.purge_after});
   spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
   mappings.bound_retention(retained.large.bytes, retained.large.by_age);
-  caches.open({retained.cache, config.batch});
+  caches.open({retained.cache, retained.caches, config.batch});
 }
 
 void Allocator::before_fork() SNUG_UNPROVED {

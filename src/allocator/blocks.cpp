@@ -251,6 +251,7 @@ void* move_from_slab(void* block, size_t usable, size_t size, const char* call) 
 
 void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept {
   if (allocator.is_checked()) return resize_checked(block, size, call);
+  if (size > allocator.table->max_size && allocator.is_open() && allocator.large_blocks.fits(block, size)) return block;
   const size_t usable = usable_size(block, call);
   if (size > PTRDIFF_MAX) return out_of_memory();
   allocator.peak.look_as_due();

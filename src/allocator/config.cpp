@@ -64,8 +64,9 @@ enum Key : size_t {
 };
 
 // A process that may have so much memory keeps the default amounts. One that may have less keeps less in proportion: a
-// 32nd of it in pages and in large blocks each, a 256th in each thread's cache.
+// 32nd of it in pages and in large blocks each. All threads' caches together have room for a 64th.
 constexpr size_t kEnoughMemory = size_t{2} << 30;
+constexpr size_t kPartInCaches = 64;
 // By default up to so many times `retain` may be kept empty, in pages, as long as no less is in use.
 constexpr size_t kTimesInUse = 4;
 // The part of its memory, one in so many, that a process may keep by age alone in pages, and as much in large blocks.
@@ -315,7 +316,8 @@ Retained retained_within(size_t memory, const Config& config, uint32_t set_keys)
   return {{bounded(kRetain, config.retain), by_age(kRetain, config.retain)},
           bounded(kRetain, config.retain, kTimesInUse),
           {bounded(kRetainLarge, config.retain_large), by_age(kRetainLarge, config.retain_large)},
-          bounded(kCache, config.cache)};
+          config.cache,
+          is_set(kCache) ? SIZE_MAX : memory / kPartInCaches};
 }
 
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {

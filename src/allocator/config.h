@@ -26,8 +26,8 @@ struct Config {
   // sized_delete: trust | check, default check. Whether a sized delete with a size up to 64 KiB believes it, or
   // looks the block up as free does.
   SizedDelete sized_delete = SizedDelete::kCheck;
-  // cache: bytes, default 8M, or a 256th of the memory that the process may have if that is less. The most that one
-  // thread's cache has room for, but for one block of each class.
+  // cache: bytes, default 8M, or the thread's part of a 64th of the memory that the process may have if that is less.
+  // The most that one thread's cache has room for, but for one block of each class.
   size_t cache = CacheLimits().budget;
   // heaps: a number from 1 to 65534, or auto, the default: four for each processor that the process may run on. The
   // most heaps that threads have; further threads share heaps. 0 for auto.
@@ -83,7 +83,8 @@ struct Retained {
   Bounds pages;
   size_t pages_in_use;  // the most where as much is in use
   Bounds large;
-  size_t cache;  // of a thread's cache
+  size_t cache;   // of a thread's cache
+  size_t caches;  // of all of them
 };
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys);
 

@@ -1,6 +1,7 @@
 #include "span/large_blocks.h"
 
 #include "base/bits.h"
+#include "os/memory.h"
 
 namespace snug {
 namespace {
@@ -41,14 +42,17 @@ size_t LargeBlocks::usable_size(const void* start) {
   return pages.value != 0 ? pages.bytes() : mappings_.usable_size(start);
 }
 
-void* LargeBlocks::resize(void* start, size_t size) {
+bool LargeBlocks::fits(const void* start, size_t size) {
   const PageCount length = spans_.length_of_run(start);
-  if (length.value == 0) return mappings_.resize(start, size);
-  if (size > kMostInRun) return nullptr;
-  const PageCount pages = pages_for(size);
-  const size_t unused = pages < length ? (length - pages).bytes() : 0;
-  if (pages <= length && keeps_unused(length.bytes(), unused)) return start;
-  return spans_.resize_run(start, pages) ? start : nullptr;
+  const size_t usable = length.value != 0 ? length.bytes() : mappings_.usable_size(start);
+  const size_t needed = round_up(size, length.value != 0 ? kPageSize : os::page_size());
+  return needed >= size && needed <= usable && keeps_unused(usable, usable - needed);
+}
+
+void* LargeBlocks::resize(void* start, size_t size) {
+  if (fits(start, size)) return start;
+  if (spans_.length_of_run(start).value == 0) return mappings_.resize(start, size);
+  return size <= kMostInRun && spans_.resize_run(start, pages_for(size)) ? start : nullptr;
 }
 
 }  // namespace snug

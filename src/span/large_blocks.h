@@ -16,9 +16,6 @@ namespace snug {
 
 class LargeBlocks {
  public:
-  // Bytes.
-  static constexpr size_t kMostInRun = size_t{32} << 20;
-
   constexpr LargeBlocks(SpanStore& spans, MappingStore& mappings) : spans_(spans), mappings_(mappings) {}
 
   // Null if the OS refuses.
@@ -28,6 +25,9 @@ class LargeBlocks {
   size_t usable_size(const void* start);
   // The start of the live large block that the address lies in, or null. Slow, but the process ends after one report.
   void* block_around(const void* address);
+  // True if a live large block starts there that has, but for a few bytes that it may keep, the length that such a
+  // request would get: resize() would change nothing.
+  bool fits(const void* start, size_t size);
   // The block at its new size, moved or not, contents kept up to the smaller size. Null if it has to be done by copying
   // or cannot be done; the block is then as before.
   void* resize(void* start, size_t size);

@@ -14,8 +14,10 @@
 
 namespace snug {
 
-// Memory of a large block that must read as zeros is cleared by memset up to so many bytes in a row, and purged beyond.
-inline constexpr size_t kClearedByHand = size_t{1} << 20;
+// Bytes of the longest block that is a run (span/large_blocks.h). What has been written of a block up to this length is
+// cleared by memset for calloc, and what more is in a mapping is purged: the memory is there, and to write zeros takes
+// a tenth of what it takes to have it go and come again.
+inline constexpr size_t kMostInRun = size_t{32} << 20;
 
 // True if a large block that shrinks keeps so many unused bytes of its length: less than an eighth, and less than 1
 // MiB.

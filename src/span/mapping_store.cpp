@@ -45,7 +45,7 @@ void* MappingStore::allocate(const LargeRequest& request) {
     if (request.zeroed) to_clear = min(block->written, usable);
     start = hand_out(block, usable);
   }
-  if (to_clear > kClearedByHand && os::purge(start, to_clear)) to_clear = 0;
+  if (to_clear > kMostInRun && os::purge(start, to_clear)) to_clear = 0;
   memset(start, 0, to_clear);
   return start;
 }

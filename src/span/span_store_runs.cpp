@@ -112,7 +112,7 @@ void SpanStore::clear_run(void* start, size_t bytes) {
       const bool is_dirty = tests_bit(dirty, from);
       while (to != kPagesPerChunk && tests_bit(dirty, to) == is_dirty) ++to;
       const size_t length = static_cast<size_t>(min(page(to), end) - page(from));
-      if (is_dirty && (length <= kClearedByHand || !os::purge(page(from), length))) memset(page(from), 0, length);
+      if (is_dirty) memset(page(from), 0, length);
       from = to;
     }
     at = chunk + kChunkSize;

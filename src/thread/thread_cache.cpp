@@ -47,8 +47,8 @@ void point_at(CacheHead& head, void** base, size_t held, size_t room) {
 }  // namespace
 
 ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
-                         const CacheLimits& limits)
-    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), limits_(limits) {}
+                         const CacheLimits& limits, const Atomic<size_t>& count)
+    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), limits_(limits), caches_(count) {}
 
 void* ThreadCache::refill(size_t size_class, bool* untouched) {
   void* lines[kMostShared];
@@ -219,7 +219,7 @@ bool ThreadCache::open(size_t size_class) {
 bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
   if (room <= had) return true;
-  if (room_bytes_ + (room - had) * sizes(size_class).block_size > limits_.budget) return false;
+  if (room_bytes_ + (room - had) * sizes(size_class).block_size > most_room()) return false;
   return !drains_ || affords_draining(size_class, room);
 }
 

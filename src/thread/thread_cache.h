@@ -2,7 +2,8 @@
 //
 // An array starts small. An empty one is refilled with a batch that doubles from refill to refill, and grows to hold
 // it. A full one doubles, up to the class's limit and within the thread's budget of bytes, while it is shorter than a
-// batch or if it has run empty since it last grew, which shows that blocks come and go; else its older half goes home,
+// batch or if it has run empty since it last grew, which shows that blocks come and go; else its older half goes home
+// (and the array becomes shorter, where so many threads have come meanwhile that this one's part is less than it has),
 // or nearly all of it if only frees have come since the last overflow. A thread that only frees thus keeps few blocks:
 // what many frees in a row leave in an array is scattered over many slabs, and would keep them all. If that goes on,
 // other classes' arrays are emptied as well, one with each overflow. Blocks in an array keep their slabs from becoming
@@ -20,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/list.h"
 #include "base/owner_counter.h"
 #include "slab/heap_cache.h"
@@ -36,6 +39,7 @@ enum class Batching { kAdaptive, kOne };
 
 struct CacheLimits {
   size_t budget = size_t{8} << 20;  // a thread's bytes of room in its arrays
+  size_t all = SIZE_MAX;            // the same of all threads together
   Batching batching = Batching::kAdaptive;
   uint32_t scavenge_after = 100;  // milliseconds at least from one scavenge to the next
 };
@@ -43,9 +47,9 @@ struct CacheLimits {
 class alignas(64) ThreadCache : public HeapCache {
  public:
   // The thread cache list (thread/thread_cache_list.h) makes and ends caches, and adds each to its heap's list of
-  // caches.
-  ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
-              const CacheLimits& limits);
+  // caches. `count`: how many there are.
+  ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state, const CacheLimits& limits,
+              const Atomic<size_t>& count);
 
   // A block of the class, when the thread's array of it is empty; null if the OS refuses. With `untouched`, for a
   // caller that wants zeros: says whether the block was never used and reads as zero.
@@ -118,6 +122,8 @@ class alignas(64) ThreadCache : public HeapCache {
 
  private:
   static constexpr size_t kMostBatch = 64;
+  // Fewer threads than that leave the rest of what all may have to threads that are yet to come.
+  static constexpr size_t kLeastSharers = 4;
   static constexpr uint16_t kMoved = 0xffff;
   // A class drains when so many bytes of it have gone home and no refill has come. Its array becomes short, since its
   // blocks lie scattered and each keeps a slab from becoming empty. A thread drains when so many bytes of any classes
@@ -148,6 +154,8 @@ class alignas(64) ThreadCache : public HeapCache {
   bool take_untouched(size_t size_class, void** block) SNUG_REQUIRES(heap_.lock());
   void* keep_and_pop(size_t size_class, void* const* shared, size_t count) SNUG_REQUIRES(heap_.lock());
   size_t take_shared(size_t size_class, void** end) SNUG_EXCLUDES(heap_.lock());
+  // How many bytes of room the thread may have: its part of what all may have.
+  size_t most_room() const { return min(limits_.budget, limits_.all / max(kLeastSharers, caches_.load(kRelaxed))); }
   bool affords(size_t size_class, size_t room) const SNUG_REQUIRES(heap_.lock());
   bool make_room(size_t size_class) SNUG_REQUIRES(heap_.lock());
   bool use_array(size_t size_class, size_t room) SNUG_REQUIRES(heap_.lock());
@@ -176,6 +184,7 @@ class alignas(64) ThreadCache : public HeapCache {
   ArrayStore& arrays_store_;
   ThreadState* state_;
   const CacheLimits limits_;
+  const Atomic<size_t>& caches_;  // how many
   size_t room_bytes_ SNUG_GUARDED_BY(heap_.lock()) = 0;
   size_t extra_bytes_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // the part of that which goes if the thread drains
   // Bytes, for want of room, less those that refills offset; counted up to drains_after_.

@@ -23,7 +23,8 @@ TEST(ContainerTest, NoMoreIsKeptThanA32ndOfTheMemory) {
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages_in_use, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large.bytes, 8 * kMiB);
   EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).cache, 8 * kMiB);
-  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).cache, 1 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).cache, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).caches, 8 * kMiB);
 }
 
 TEST(ContainerTest, ByAgeA16thOfTheMemoryIsKept) {
@@ -42,6 +43,7 @@ TEST(ContainerTest, WhatTheEnvironmentSaysStands) {
   EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages.bytes, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).large.bytes, 100 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).cache, 4 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).caches, SIZE_MAX);
 }
 
 TEST(ContainerTest, SoMuchAsTheEnvironmentSaysIsKeptAndNoMore) {

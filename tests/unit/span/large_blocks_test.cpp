@@ -20,14 +20,14 @@ struct OwnBlocks : OwnSpans {
 
 TEST(LargeBlocks, AreRunsUpToABoundAndMappingsBeyond) {
   OwnBlocks own;
-  void* run = own.blocks.allocate({.size = LargeBlocks::kMostInRun});
+  void* run = own.blocks.allocate({.size = kMostInRun});
   EXPECT_EQ(own.runs(), 1u);
-  void* mapping = own.blocks.allocate({.size = LargeBlocks::kMostInRun + 1});
+  void* mapping = own.blocks.allocate({.size = kMostInRun + 1});
   void* aligned = own.blocks.allocate({.size = 1, .alignment = 2 * kChunkSize});
   void* growing = own.blocks.allocate({.size = 300 * kKiB, .will_grow = true});
   EXPECT_EQ(own.runs(), 1u);
   EXPECT_EQ(own.mappings.statistics().blocks, 3u);
-  EXPECT_EQ(own.blocks.usable_size(run), LargeBlocks::kMostInRun);
+  EXPECT_EQ(own.blocks.usable_size(run), kMostInRun);
   EXPECT_EQ(own.blocks.free(static_cast<char*>(run) + 5 * kChunkSize), LargeFree::kInside);
   for (void* block : {run, mapping, aligned, growing}) EXPECT_EQ(own.blocks.free(block), LargeFree::kFreed);
   EXPECT_EQ(own.blocks.free(run), LargeFree::kUnknown);
@@ -41,7 +41,7 @@ TEST(LargeBlocks, GrowAndShrinkInPlaceWhereTheyCan) {
   EXPECT_EQ(own.blocks.resize(block, 3 * kMiB), block);
   EXPECT_EQ(own.blocks.usable_size(block), 3 * kMiB);
   EXPECT_EQ(own.blocks.resize(block, 6 * kMiB), block);
-  EXPECT_EQ(own.blocks.resize(block, LargeBlocks::kMostInRun + 1), nullptr);
+  EXPECT_EQ(own.blocks.resize(block, kMostInRun + 1), nullptr);
   EXPECT_EQ(own.blocks.free(block), LargeFree::kFreed);
 }
 
@@ -86,7 +86,7 @@ TEST_F(FreshMappingStoreTest, AmongManyMappingsABlockGrowsWithoutRoom) {
 
 // What nobody touches may be promised many times over; small blocks must have a place all the same.
 TEST(LargeBlocks, LeavePlaceInTheWindowForSmallOnes) {
-  for (const size_t size : {LargeBlocks::kMostInRun, kMiB}) {
+  for (const size_t size : {kMostInRun, kMiB}) {
     OwnBlocks own;
     const size_t page_map = own.page_map.page_limit() * kPageSize;
     std::vector<void*> blocks;

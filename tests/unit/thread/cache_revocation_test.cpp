@@ -116,8 +116,8 @@ TEST_F(CacheRevocationTest, TakesWhatEachOfThoseHasThatShareAHeap) {
   own.registry.bound(1);
   for (int thread = 0; thread < 2; ++thread) ASSERT_EQ(own.registry.acquire(), &heap);
   ThreadState states[2] = {};
-  ThreadCache others[] = {{heap, own.registry, arrays, states[0], limits},
-                          {heap, own.registry, arrays, states[1], limits}};
+  ThreadCache others[] = {{heap, own.registry, arrays, states[0], limits, caches},
+                          {heap, own.registry, arrays, states[1], limits, caches}};
   for (ThreadCache& one : others) {
     heap.caches().push_front(&one);
     one.give_batch(small, own.take(heap, small, 30).data(), 30);

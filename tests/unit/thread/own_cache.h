@@ -15,7 +15,10 @@ namespace snug::unit {
 class OwnCacheTest : public testing::Test {
  protected:
   explicit OwnCacheTest(const ClassTable& table = kRoomyTable, const CacheLimits& limits = {})
-      : own(table), heap(*own.registry.acquire()), cache(heap, own.registry, arrays, state, limits), limits(limits) {
+      : own(table),
+        heap(*own.registry.acquire()),
+        cache(heap, own.registry, arrays, state, limits, caches),
+        limits(limits) {
     heap.caches().push_front(&cache);
   }
   void TearDown() override {
@@ -57,6 +60,7 @@ class OwnCacheTest : public testing::Test {
   ArrayStore arrays{array_arena};
   ThreadState state{};
   SlabHeap& heap;
+  Atomic<size_t> caches{1};
   ThreadCache cache;
   const CacheLimits limits;
   const size_t small = 1;  // the class of the smallest blocks

@@ -51,7 +51,7 @@ TEST_F(ThreadCacheTest, TheFirstBlocksAreSharedInWholeLines) {
     const auto line_of = [](const void* block, size_t offset) { return (address_of(block) + offset) / kCacheLine; };
     SlabHeap& other_heap = *own.registry.acquire();
     ThreadState other_state{};
-    ThreadCache other(other_heap, own.registry, arrays, other_state, limits);
+    ThreadCache other(other_heap, own.registry, arrays, other_state, limits, caches);
     other_heap.caches().push_front(&other);
     void* theirs = other.refill(c);
     for (void* block : blocks)
@@ -298,6 +298,38 @@ class PennilessThreadCacheTest : public ThreadCacheTest {
 TEST_F(PennilessThreadCacheTest, HasOneBlockOfEachClass) {
   exercise(4);
   for (size_t c = 1; c < kRoomyTable.count; ++c) EXPECT_LE(room(c), 1u) << "class " << c;
+}
+
+// All threads' caches together have room for so much, of which each has its part.
+class SharedRoomTest : public ThreadCacheTest {
+ protected:
+  static constexpr size_t kAll = size_t{1} << 20;
+  SharedRoomTest() : ThreadCacheTest(kRoomyTable, {.all = kAll}) {}
+  // Frees of a class in turn with mallocs, so that its array grows as far as it may.
+  void come_and_go(size_t size_class) {
+    for (int round = 0; round != 20; ++round) put_many(size_class, take_many(size_class, 300));
+  }
+};
+
+TEST_F(SharedRoomTest, AThreadHasItsPart) {
+  const size_t page = kRoomyTable.class_of(4096);
+  caches.store(16);
+  come_and_go(page);
+  EXPECT_LE(room_bytes(), kAll / 16);
+  caches.store(4);
+  come_and_go(page);
+  EXPECT_GT(room_bytes(), kAll / 16);
+  EXPECT_LE(room_bytes(), kAll / 4);
+}
+
+TEST_F(SharedRoomTest, AnArrayBecomesShorterOnceOthersHaveCome) {
+  const size_t page = kRoomyTable.class_of(4096);
+  come_and_go(page);
+  const size_t before = room_bytes();
+  caches.store(64);
+  come_and_go(page);
+  EXPECT_LT(room_bytes(), before);
+  EXPECT_LE(room_bytes(), kAll / 64 + 4096);
 }
 
 }  // namespace
