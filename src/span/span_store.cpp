@@ -254,6 +254,7 @@ void SpanStore::insert(Span* span) {
   if (span->aging) {
     span->freed_at = os::milliseconds();
     age_list(span->paging).push_back(span);
+    aging_pages_ += dirty;
     if (wake_event_ != nullptr) wake_event_->notify();
   }
   dirty_pages_ += dirty;
@@ -265,7 +266,7 @@ void SpanStore::remove(Span* span) {
   const uint32_t bin = span->pages.value - 1;
   home.by_length[bin].remove(span);
   if (home.by_length[bin].empty()) home.occupied[bin / 64] &= ~(uint64_t{1} << (bin % 64));
-  if (span->aging) age_list(span->paging).remove(span);
+  if (span->aging) age_no_longer(span);
   if (span->dirty) dirty_pages_ -= count_dirty(*span);
   free_pages_ -= span->pages.value;
   page_map_.set_entry(span->first, PageEntry());

@@ -15,7 +15,7 @@
 //
 //   for every chunk:   free spans do not overlap, and the entries lead to those that lie in bins; the rest is
 //                      allocated, or the wilderness's
-//   dirty_pages_       == number of dirty pages in free spans
+//   dirty_pages_       == number of dirty pages in free spans;   aging_pages_ == the same of those in the lists of ages
 //   no two free spans of one chunk are neighbours; what is detached counts as allocated
 //   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,
 //   and each but the last ends one
@@ -256,6 +256,7 @@ class SpanStore {
   void purge_for_growth() SNUG_REQUIRES(lock_);
   Span* any_dirty() SNUG_REQUIRES(lock_);
   Span* oldest_of_huge_pages() SNUG_REQUIRES(lock_);
+  void age_no_longer(Span* span) SNUG_REQUIRES(lock_);
   // A huge page is broken once a quarter of it is free, and not for less.
   static bool is_worth_breaking(const Chunk& chunk) { return chunk.free_pages * kPartWorthBreaking >= kPagesPerChunk; }
   AgeList& age_list(Paging paging) SNUG_REQUIRES(lock_) { return ages_[static_cast<size_t>(paging)]; }
@@ -283,6 +284,7 @@ class SpanStore {
   AgeList ages_[2] SNUG_GUARDED_BY(lock_);   // by paging: what purging looks at, oldest first
   BinList released_ SNUG_GUARDED_BY(lock_);  // whole chunks of which the addresses are released
   size_t dirty_pages_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t aging_pages_ SNUG_GUARDED_BY(lock_) = 0;  // of those, what would go by age
   size_t free_pages_ SNUG_GUARDED_BY(lock_) = 0;
   size_t dirty_detached_ SNUG_GUARDED_BY(lock_) = 0;  // pages of free spans that are detached
   size_t free_detached_ SNUG_GUARDED_BY(lock_) = 0;

@@ -63,6 +63,7 @@ const char* SpanStore::check_runs() {
 const char* SpanStore::check() {
   LockGuard guard(lock_);
   size_t dirty_pages = 0;
+  size_t aging_pages = 0;
   size_t free_pages = 0;
   size_t free_chunks = 0;
   for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
@@ -83,6 +84,7 @@ const char* SpanStore::check() {
         if (span->dirty != (dirty != 0) || (bins != &bins_[0][span->dirty] && bins != &bins_[1][span->dirty]))
           return "span store: a free span is binned as clean and is dirty, or the reverse";
         dirty_pages += dirty;
+        aging_pages += span->aging ? dirty : 0;
         free_pages += span->pages.value;
         const bool is_chunk = span->pages.value == kPagesPerChunk;
         if (page_map_.chunk(span->first).is_free != is_chunk)
@@ -99,7 +101,8 @@ const char* SpanStore::check() {
     return "span store: the wilderness lies in a bin";
   if (in_flight_.is_empty() && (dirty_detached_ != 0 || free_detached_ != 0))
     return "span store: pages that no thread has detached count as detached";
-  if (dirty_pages != dirty_pages_ || free_pages != free_pages_) return "span store: the page counts are wrong";
+  if (dirty_pages != dirty_pages_ || aging_pages != aging_pages_ || free_pages != free_pages_)
+    return "span store: the page counts are wrong";
   const char* const broken = check_chunks();
   return broken != nullptr ? broken : check_runs();
 }

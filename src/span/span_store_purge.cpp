@@ -12,7 +12,8 @@
 namespace snug {
 namespace {
 
-// The part of purge_after, one in so many, for which a freed span is not purged for growth.
+// The part of purge_after, one in so many, for which a freed span is not purged for growth, and a huge page not broken
+// for excess.
 constexpr uint32_t kLately = 10;
 
 }  // namespace
@@ -141,10 +142,15 @@ Span* SpanStore::oldest_of_huge_pages() {
   AgeList& list = age_list(Paging::kHuge);
   while (Span* const oldest = list.front()) {
     if (is_worth_breaking(page_map_.chunk(oldest->first))) return oldest;
-    list.remove(oldest);
-    oldest->aging = false;
+    age_no_longer(oldest);
   }
   return nullptr;
+}
+
+void SpanStore::age_no_longer(Span* span) {
+  age_list(span->paging).remove(span);
+  aging_pages_ -= count_dirty(*span);
+  span->aging = false;
 }
 
 Purge SpanStore::purge_overdue() {
@@ -172,13 +178,15 @@ void SpanStore::note_use() {
   if (by_age_.is_in_force()) by_age_.note(bytes_in_use(), purge_after_, os::milliseconds());
 }
 
-// A run of what is kept beyond the bounds; null if nothing is.
+// A run of what is kept beyond the bounds; null if nothing is. What is not worth its huge page does not count.
 Span* SpanStore::excess() {
-  if (dirty_pages_ * kPageSize <= by_age_.beyond(min(budget_.allowed(), most_kept()), bytes_in_use())) return nullptr;
-  // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
-  // of huge pages wait for their age. While huge pages are dear, those that are there are kept before others.
+  if (aging_pages_ * kPageSize <= by_age_.beyond(min(budget_.allowed(), most_kept()), bytes_in_use())) return nullptr;
+  // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. So
+  // parts of huge pages go last, and none that is young. While huge pages are dear, those that are there are kept
+  // before others.
   Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
   Span* const small = age_list(Paging::kSmall).front();
+  if (chunk == nullptr && small == nullptr) return older_than(purge_after_ / kLately);
   return chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
 }
 
