@@ -1,7 +1,5 @@
 #include "recorder/allocator_sample.h"
 
-#include <malloc.h>
-
 #include "recorder/watched.h"
 
 namespace snug::recorder {
@@ -17,20 +15,17 @@ void tell_allocator_sample() {
       !ring->state.compare_exchange_strong(asked, RingState::kOn, std::memory_order_relaxed))
     return;
   const std::uint64_t before = when_of(*ring, 0);
-  struct mallinfo2 info;
+  trace::Mallinfo2 info;
   {
     const InsideAllocator inside;
     info = watched.mallinfo2();
   }
-  const std::uint64_t fields[kMallinfoFields] = {info.arena,    info.ordblks, info.smblks,  info.hblks,
-                                                 info.hblkhd,   info.usmblks, info.fsmblks, info.uordblks,
-                                                 info.fordblks, info.keepcost};
   const std::uint64_t when = when_of(*ring, 0);
   std::uint64_t ticket;
   if (!draw(*ring, kMallinfoSlots, ticket)) return;
   for (std::size_t slot = 0; slot < kMallinfoSlots; ++slot)
     fill(*ring, ticket + slot, slot + 1 == kMallinfoSlots ? before : when, slot == 0 ? kMallinfo : kRest,
-         fields[2 * slot], fields[2 * slot + 1]);
+         info.fields[2 * slot], info.fields[2 * slot + 1]);
 }
 
 }  // namespace snug::recorder

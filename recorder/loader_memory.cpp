@@ -1,12 +1,12 @@
 #include "recorder/loader_memory.h"
 
 #include <fcntl.h>
-#include <link.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "recorder/libc_features.h"
 #include "recorder/recording.h"
 
 namespace snug::recorder {
@@ -53,7 +53,7 @@ void drop_what_is_not_the_loaders() {
       return address >= range.begin && address < range.end;
     };
     bool is_loaders = holds(&this_thread);
-    for (const link_map* library = _r_debug.r_map; library != nullptr && !is_loaders; library = library->l_next)
+    for (const link_map* library = first_loaded_file(); library != nullptr && !is_loaders; library = library->l_next)
       is_loaders = holds(library);
     if (is_loaders) ranges[kept++] = ranges[i];
   }

@@ -1,16 +1,12 @@
 #include "recorder/module.h"
 
-#include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
 
 #include <cstring>
 
+#include "recorder/libc_features.h"
 #include "recorder/mix.h"
 #include "recorder/ring.h"
-
-// Null on a glibc before 2.35: there is no other way to ask without a lock.
-extern "C" [[gnu::weak]] decltype(_dl_find_object) _dl_find_object;
 
 namespace snug::recorder {
 
@@ -62,13 +58,12 @@ void read_header(Module& module) {
 }  // namespace
 
 bool find_module(const void* address, Module& module) {
-  dl_find_object found;
-  if (_dl_find_object == nullptr) return false;
-  if (_dl_find_object(const_cast<void*>(address), &found) != 0) return false;
-  module = {.begin = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
-            .end = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end),
-            .bias = found.dlfo_link_map->l_addr,
-            .path = found.dlfo_link_map->l_name};
+  LoadedFile found;
+  if (!find_loaded_file(address, found)) return false;
+  module = {.begin = reinterpret_cast<std::uintptr_t>(found.begin),
+            .end = reinterpret_cast<std::uintptr_t>(found.end),
+            .bias = found.file->l_addr,
+            .path = found.file->l_name};
   if (module.path == nullptr) module.path = "";
   read_header(module);
   return true;

@@ -90,7 +90,7 @@ void name_allocator(Ring& ring) {
 
 // The process itself writes its name, since it may have ended before `snug record` looks at it.
 void name_program(Ring& ring) {
-  syscall(SYS_readlink, "/proc/self/exe", ring.program, sizeof ring.program - 1);
+  syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", ring.program, sizeof ring.program - 1);
   struct stat status{};
   if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &status, 0) == 0) {
     ring.program_device = status.st_dev;

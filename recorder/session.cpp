@@ -139,7 +139,7 @@ bool is_collector_elsewhere() {
   return own != 0 && session.pid_namespace != 0 && own != session.pid_namespace && look_at_lock() != Lock::kFree;
 }
 
-bool is_session_paused() { return syscall(SYS_access, path_in_session(kPausedFile).text, F_OK) == 0; }
+bool is_session_paused() { return syscall(SYS_faccessat, AT_FDCWD, path_in_session(kPausedFile).text, F_OK) == 0; }
 
 void complain(const char* what, const char* why) {
   char line[kMostPath + 256];

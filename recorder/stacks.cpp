@@ -1,7 +1,6 @@
 #include "recorder/stacks.h"
 
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/types.h>
@@ -12,6 +11,7 @@
 
 #include "recorder/exported.h"
 #include "recorder/known_keys.h"
+#include "recorder/libc_features.h"
 #include "recorder/mix.h"
 #include "recorder/module.h"
 #include "recorder/watched.h"
@@ -64,7 +64,7 @@ class Uncancelled {
 void unwind(Stack& stack, bool is_forked) {
   const InsideAllocator inside;  // what the unwinders allocate or map is not recorded
   const Uncancelled uncancelled;
-  Unwind* const function = is_forked || quick_unwind == nullptr ? backtrace : quick_unwind;
+  Unwind* const function = is_forked || quick_unwind == nullptr ? find_callers : quick_unwind;
   const int found = function(stack.room, static_cast<int>(kMostOwn + kMostFrames));
   void** const end = stack.room + std::max(found, 0);
   while (stack.frames != end && is_own(*stack.frames)) ++stack.frames;
@@ -125,7 +125,7 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
   const ErrnoKeeper keeper;
   Module own;
   void* frame[1];
-  if (!find_module(reinterpret_cast<const void*>(&prepare), own) || backtrace(frame, 1) == 0) return;
+  if (!find_module(reinterpret_cast<const void*>(&prepare), own) || find_callers(frame, 1) == 0) return;
   if (void* const library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL); library != nullptr)
     quick_unwind = reinterpret_cast<Unwind*>(dlsym(library, "unw_backtrace"));
   dlerror();  // else the program would see our failure

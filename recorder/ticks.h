@@ -9,9 +9,20 @@ namespace snug::recorder {
 
 #if defined(__x86_64__)
 inline constexpr bool kHasTicks = true;
+inline constexpr const char* kClockOfTicks = "tsc";
 inline std::uint64_t read_ticks() { return __builtin_ia32_rdtsc(); }
+#elif defined(__aarch64__)
+inline constexpr bool kHasTicks = true;
+// The kernel's name of the clock that it tells the time by where it uses this counter.
+inline constexpr const char* kClockOfTicks = "arch_sys_counter";
+inline std::uint64_t read_ticks() {
+  std::uint64_t ticks;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+}
 #else
 inline constexpr bool kHasTicks = false;
+inline constexpr const char* kClockOfTicks = "";
 inline std::uint64_t read_ticks() { return 0; }
 #endif
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 
@@ -22,8 +23,8 @@ constinit std::atomic<bool> is_somebody_at_it = false;
 constinit const volatile void* const volatile own_address = &own_address;
 
 bool are_addresses_set() {
-  const volatile void* here = nullptr;
-  asm("lea %1, %0" : "=r"(here) : "m"(own_address));
+  const volatile void* here = &own_address;
+  asm("" : "+r"(here));  // computed, and not what the compiler knows the other to hold
   return own_address == here;
 }
 
@@ -71,6 +72,25 @@ void look_up(Function*& function, const char* name) {
   function = reinterpret_cast<Function*>(next_function(name));
 }
 
+// For a function that no library need have: old C libraries and musl lack some.
+template <class Function>
+void look_up(Function*& function, const char* name, Function* otherwise) {
+  look_up(function, name);
+  if (function == nullptr) function = otherwise;
+}
+
+void* reallocate_array(void* block, std::size_t count, std::size_t bytes) {
+  std::size_t whole = 0;
+  if (!__builtin_mul_overflow(count, bytes, &whole)) return watched.realloc(block, whole);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* refuse_block(std::size_t) {
+  errno = ENOMEM;
+  return nullptr;
+}
+
 bool are_of_one_file(void* function, void* other) {
   Dl_info one{};
   Dl_info two{};
@@ -100,19 +120,19 @@ bool prepare_watched() {
   find_loader_memory();
   look_up(watched.calloc, "calloc");
   look_up(watched.realloc, "realloc");
-  look_up(watched.reallocarray, "reallocarray");
+  look_up(watched.reallocarray, "reallocarray", &reallocate_array);
   look_up(watched.memalign, "memalign");
   look_up(watched.aligned_alloc, "aligned_alloc");
   look_up(watched.posix_memalign, "posix_memalign");
-  look_up(watched.valloc, "valloc");
-  look_up(watched.pvalloc, "pvalloc");
+  look_up(watched.valloc, "valloc", &refuse_block);
+  look_up(watched.pvalloc, "pvalloc", &refuse_block);
   look_up(watched.free, "free");
   look_up(watched.usable_size, "malloc_usable_size");
-  look_up(watched.trim, "malloc_trim");
+  look_up(watched.trim, "malloc_trim", +[](std::size_t) { return 0; });
   look_up(watched.mallinfo2, "mallinfo2");
   look_up(watched.malloc, "malloc");
   look_up(watched.mmap, "mmap");
-  look_up(watched.mmap64, "mmap64");
+  look_up(watched.mmap64, "mmap64", watched.mmap);
   look_up(watched.munmap, "munmap");
   look_up(watched.mremap, "mremap");
   look_up(watched.sbrk, "sbrk");

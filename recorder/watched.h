@@ -6,7 +6,6 @@
 #pragma once
 
 #include <link.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <sys/types.h>
 
@@ -15,10 +14,12 @@
 #include <cstdint>
 
 #include "recorder/early_blocks.h"
+#include "trace/mallinfo2.h"
 #include "trace/operation.h"
 
 namespace snug::recorder {
 
+// Null are: mallinfo2, where nobody has it; new and delete, without a C++ runtime.
 struct Watched {
   void* (*malloc)(std::size_t);
   void* (*calloc)(std::size_t, std::size_t);
@@ -32,7 +33,7 @@ struct Watched {
   void (*free)(void*);
   std::size_t (*usable_size)(void*);
   int (*trim)(std::size_t);
-  struct mallinfo2 (*mallinfo2)();
+  trace::Mallinfo2 (*mallinfo2)();
 
   void* (*mmap)(void*, std::size_t, int, int, int, off_t);
   void* (*mmap64)(void*, std::size_t, int, int, int, off_t);

@@ -29,11 +29,20 @@ inline constexpr int kPauses = 200;
 inline constexpr int kYields = 100;
 inline constexpr long kNapNanoseconds = 50'000;
 
+// Tells the processor that the thread waits.
+inline void pause_processor() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 template <class Condition>
 void wait_until(Condition condition) {
   for (int i = 0; i < kPauses; ++i) {
     if (condition()) return;
-    _mm_pause();
+    pause_processor();
   }
   for (int i = 0; i < kYields; ++i) {
     if (condition()) return;

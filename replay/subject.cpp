@@ -11,9 +11,12 @@
 
 // Null where the allocator is not snug.
 extern "C" REPLAYER_WEAK int snug_get_stats(snug_stats* stats);
-// Null where neither the allocator nor the C library has them: glibc since 2.26, and since 2.33.
+// Null where neither the allocator nor the C library has them: glibc has the first since 2.26, the second since 2.33,
+// and musl neither the second nor the last two.
 extern "C" REPLAYER_WEAK void* found_reallocarray(void* block, std::size_t count, std::size_t size) asm("reallocarray");
-extern "C" REPLAYER_WEAK struct mallinfo2 found_mallinfo2() asm("mallinfo2");
+extern "C" REPLAYER_WEAK snug::trace::Mallinfo2 found_mallinfo2() asm("mallinfo2");
+extern "C" REPLAYER_WEAK void* found_pvalloc(std::size_t size) asm("pvalloc");
+extern "C" REPLAYER_WEAK int found_malloc_trim(std::size_t kept) asm("malloc_trim");
 
 namespace snug::replayer {
 
@@ -41,11 +44,11 @@ void Subject::find() {
   memalign_ = own(&::memalign);
   posix_memalign_ = own(&::posix_memalign);
   valloc_ = own(&::valloc);
-  pvalloc_ = own(&::pvalloc);
+  pvalloc_ = own(&::found_pvalloc);
   free_sized_ = own(&::free_sized);
   free_aligned_sized_ = own(&::free_aligned_sized);
   usable_size_ = own(&::malloc_usable_size);
-  trim_ = own(&::malloc_trim);
+  trim_ = own(&::found_malloc_trim);
   mallinfo2_ = own(&::found_mallinfo2);
   snug_get_stats_ = own(&::snug_get_stats);
   has_operators_ = own(&::_Znwm) != nullptr && own(&::_ZdlPv) != nullptr;
@@ -191,10 +194,8 @@ void Subject::trim(std::size_t kept) const {
 
 bool Subject::read_mallinfo(std::uint64_t (&fields)[10]) const {
   if (mallinfo2_ == nullptr) return false;
-  const struct mallinfo2 info = mallinfo2_();
-  const std::size_t read[10] = {info.arena,   info.ordblks, info.smblks,   info.hblks,    info.hblkhd,
-                                info.usmblks, info.fsmblks, info.uordblks, info.fordblks, info.keepcost};
-  for (std::size_t i = 0; i < 10; ++i) fields[i] = read[i];
+  const trace::Mallinfo2 info = mallinfo2_();
+  for (std::size_t i = 0; i < trace::kMallinfoFields; ++i) fields[i] = info.fields[i];
   return true;
 }
 

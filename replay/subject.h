@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "replay/stage.h"
+#include "trace/mallinfo2.h"
 #include "trace/operation.h"
 
-struct mallinfo2;
 struct snug_stats;
 
 namespace snug::replayer {
@@ -55,7 +55,7 @@ class Subject {
   void (*free_aligned_sized_)(void*, std::size_t, std::size_t) = nullptr;
   std::size_t (*usable_size_)(void*) = nullptr;
   int (*trim_)(std::size_t) = nullptr;
-  struct mallinfo2 (*mallinfo2_)() = nullptr;
+  trace::Mallinfo2 (*mallinfo2_)() = nullptr;
   int (*snug_get_stats_)(snug_stats*) = nullptr;
   bool has_operators_ = false;
 };

@@ -3,15 +3,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
-// Its own: a compiler for another libc may find the header of glibc.
-#if defined(__GLIBC__) && __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#endif
 
 #include "base/compiler.h"
 #include "os/libc_features.h"
 
-#if !SNUG_LIBC_TELLS_SINGLE_THREADED
+// Not by <sys/single_threaded.h>: a compiler for another libc, or an older glibc, may find it all the same.
+#if SNUG_LIBC_TELLS_SINGLE_THREADED
+extern "C" SNUG_EXPORT char __libc_single_threaded;
+#else
 // In the process's libc it may be all the same: old binaries run on a new one.
 extern "C" SNUG_WEAK_IMPORT char __libc_single_threaded;
 #endif

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "print/quantity.h"
+#include "process/served_proof.h"
 
 namespace snug::tool {
 
@@ -139,7 +140,8 @@ std::string proof_text(const Contender& contender) {
   if (contender.allocator.is_component) return "called directly by the replayer: it is no malloc";
   if (!contender.counts_served) {
     if (contender.bindings) return contender.bindings->text();
-    return "preloads well; not proven in the program itself, for lack of a warm-up round";
+    return fmt::format("preloads well; not proven in the program itself, {}",
+                       can_request_bindings() ? "for lack of a warm-up round" : "as musl does not tell what it binds");
   }
   if (runs.empty()) return "served no run that counts";
   const Run& least = **std::min_element(runs.begin(), runs.end(),

@@ -1,12 +1,13 @@
 #include "compare/host.h"
 
 #include <fmt/format.h>
-#include <gnu/libc-version.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <ctime>
 #include <fstream>
+
+#include "process/c_library.h"
 
 namespace snug::tool {
 
@@ -57,7 +58,7 @@ Host read_host() {
           .memory_bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
           .kernel = fmt::format("{} {} {}", kernel.sysname, kernel.release, kernel.machine),
           .huge_pages = huge_page_mode(),
-          .libc = fmt::format("glibc {}", gnu_get_libc_version()),
+          .libc = CLibrary::current().text(),
           .load_average = first_line("/proc/loadavg"),
           .date = utc_now()};
 }

@@ -26,7 +26,7 @@ _snug() {
   done
 
   # Of a list with commas the last name is completed.
-  local list='' allocators='snug glibc hardened_malloc jemalloc jemalloc_tikv mimalloc mimalloc2 mimalloc3 rpmalloc scudo'
+  local list='' allocators='snug glibc hardened_malloc jemalloc jemalloc_tikv mimalloc mimalloc2 mimalloc3 musl rpmalloc scudo'
   allocators+=' snmalloc tbbmalloc tcmalloc tcmalloc_google tlsf'
   [[ $current == *,* ]] && list=${current%,*},
   case $previous in

@@ -17,7 +17,8 @@ constexpr unsigned char kJump = 0xe9;      // the same as a tail call
 constexpr unsigned char kIndirect = 0xff;  // with 0x15 call, with 0x25 jump to the address in a slot
 constexpr std::size_t kNearby = 32;        // bytes of code within which the call follows its argument
 constexpr unsigned char kEndbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
-constexpr std::uint32_t kAllFlags = RTLD_LAZY | RTLD_NOW | RTLD_NOLOAD | RTLD_DEEPBIND | RTLD_GLOBAL | RTLD_NODELETE;
+constexpr std::uint32_t kDeepbind = 8;  // RTLD_DEEPBIND of glibc, on every processor; musl has none
+constexpr std::uint32_t kAllFlags = RTLD_LAZY | RTLD_NOW | RTLD_NOLOAD | kDeepbind | RTLD_GLOBAL | RTLD_NODELETE;
 
 using Bytes = std::span<const unsigned char>;
 
@@ -33,7 +34,7 @@ std::uint64_t target(std::uint64_t next, std::uint32_t distance) {
 }
 
 bool is_deepbind(std::uint32_t flags) {
-  return (flags & RTLD_DEEPBIND) != 0 && (flags & (RTLD_LAZY | RTLD_NOW)) != 0 && (flags & ~kAllFlags) == 0;
+  return (flags & kDeepbind) != 0 && (flags & (RTLD_LAZY | RTLD_NOW)) != 0 && (flags & ~kAllFlags) == 0;
 }
 
 class CodeReader {

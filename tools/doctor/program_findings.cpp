@@ -10,6 +10,7 @@
 #include <array>
 
 #include "doctor/deepbind_call.h"
+#include "process/c_library.h"
 
 namespace snug::tool {
 
@@ -75,8 +76,11 @@ const Finding kGoStatic{"static", Weight::kBlocks, "it is a Go program, linked s
 const Finding kGo{"go", Weight::kPartly, "it is a Go program",
                   "Go manages its own memory; only its C code (cgo) calls malloc.", kGoRemedy};
 const Finding kMusl{"musl", Weight::kBlocks, "it runs on musl, not on glibc",
-                    "libsnug.so needs glibc; musl's dynamic linker cannot load it.",
-                    "Take a build of the program for glibc, as Debian's."};
+                    "This libsnug.so is one for glibc; musl's dynamic linker cannot load it.",
+                    "Take snug's library for musl, or a build of the program for glibc, as Debian's."};
+const Finding kGlibc{"glibc", Weight::kBlocks, "it runs on glibc, not on musl",
+                     "This libsnug.so is one for musl; glibc's dynamic linker cannot load it.",
+                     "Take snug's library for glibc."};
 const Finding kDeepbind{
     "deepbind", Weight::kBlocks, "it opens libraries by dlopen with RTLD_DEEPBIND",
     "Such a library calls libc's free for blocks of the preloaded malloc, and the process aborts; so "
@@ -215,7 +219,9 @@ Findings program_findings(const Patient& patient) {
              "Take a build of it for this machine."}};
   }
   if (!program.is_dynamic()) return {is_go(program) ? kGoStatic : kStatic};
-  if (program.interpreter().find("ld-musl") != std::string::npos) return {kMusl};
+  const bool is_on_musl = program.interpreter().find("ld-musl") != std::string::npos;
+  // The tool and its library are for the same one.
+  if (is_on_musl != (CLibrary::current().name == "musl")) return {is_on_musl ? kMusl : kGlibc};
 
   Findings findings;
   add_privileges(patient, findings);

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <gnu/libc-version.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include <string_view>
 
 #include "library/snug_library.h"
+#include "process/c_library.h"
 #include "process/measured_process.h"
 #include "process/served_proof.h"
 #include "process/temporary_folder.h"
@@ -29,8 +29,9 @@ namespace fs = std::filesystem;
 
 // The origin of the library, and so where it lies and how to get it.
 enum class Source {
-  kDebian,  // a package; the library is where the distribution has its libraries
-  kCrate,   // bench/harness/allocators/fetch, into the peers' folder
+  kCLibrary,  // this process's own
+  kDebian,    // a package; the library is where the distribution has its libraries
+  kCrate,     // bench/harness/allocators/fetch, into the peers' folder
 };
 
 struct CatalogueEntry {
@@ -41,7 +42,8 @@ struct CatalogueEntry {
 };
 
 constexpr std::array kCatalogue = {
-    CatalogueEntry{"glibc", {"libc.so.6", nullptr}, Source::kDebian, "libc6"},
+    CatalogueEntry{"glibc", {}, Source::kCLibrary},
+    CatalogueEntry{"musl", {}, Source::kCLibrary},
     CatalogueEntry{"jemalloc", {"libjemalloc.so.2", nullptr}, Source::kDebian, "libjemalloc2"},
     CatalogueEntry{"mimalloc", {"libmimalloc.so.2", "libmimalloc.so.3"}, Source::kDebian, "libmimalloc2.0"},
     CatalogueEntry{"mimalloc3", {"libmimalloc3.so", nullptr}, Source::kCrate},
@@ -78,7 +80,7 @@ std::string file_of(const void* address) {
 
 // libc's own folder is the distribution's folder of libraries, multiarch or not.
 std::vector<fs::path> library_folders() {
-  const fs::path libc_folder = fs::path(file_of(reinterpret_cast<void*>(&gnu_get_libc_version))).parent_path();
+  const fs::path libc_folder = fs::path(file_of(CLibrary::current().function)).parent_path();
   return {libc_folder, "/usr/local/lib", "/usr/lib64", "/usr/lib"};
 }
 
@@ -101,7 +103,14 @@ std::string how_to_build(const CatalogueEntry& entry) {
   return fs::exists(script, error) ? fmt::format("run {} {}, or ", script.string(), entry.name) : "build it, then ";
 }
 
+std::string find_c_library(const CatalogueEntry& entry) {
+  const CLibrary own = CLibrary::current();
+  if (own.name == entry.name) return file_of(own.function);
+  throw UserError(fmt::format("{} is not the C library that this snug runs with, which is {}", entry.name, own.name));
+}
+
 std::string find_library(const CatalogueEntry& entry) {
+  if (entry.source == Source::kCLibrary) return find_c_library(entry);
   const bool is_debians = entry.source == Source::kDebian;
   for (const char* file : entry.files) {
     if (file == nullptr) continue;
@@ -178,7 +187,8 @@ std::string version_of(const std::string& path) {
     const char* patch = "";
     return tc_version(&major, &minor, &patch);
   }
-  if (find_function<void>(path, "gnu_get_libc_version") != nullptr) return gnu_get_libc_version();
+  if (const CLibrary own = CLibrary::current(); path == file_of(own.function) && !own.version.empty())
+    return own.version;
   return written_version(path);
 }
 

@@ -173,7 +173,7 @@ int MeasureCommand::execute() const {
   command.environment.set("SNUG_FIGURES", folder.path() / "figures");
   if (allocator.is_snug && !configuration_.empty()) command.environment.configure_snug(configuration_);
   if (counts_served) request_count(command.environment, folder.path());
-  if (prove_) request_bindings(command.environment, folder.path());
+  if (prove_ && can_request_bindings()) request_bindings(command.environment, folder.path());
 
   if (!warm_memory(warm_mebibytes_ << 20))
     throw UserError(fmt::format("--warm {}: the system does not give that much memory", warm_mebibytes_));
@@ -187,7 +187,7 @@ int MeasureCommand::execute() const {
   std::optional<Served> served;
   if (counts_served) served = count_served(folder.path());
   std::optional<Bindings> bindings;
-  if (prove_) bindings = read_bindings(folder.path(), allocator.library);
+  if (prove_ && can_request_bindings()) bindings = read_bindings(folder.path(), allocator.library);
   if (refusal.empty()) refusal = objection(cost, allocator_, served, bindings, last_line(folder.path() / "errors"));
 
   Json json = {{"schema", "snug.run/1"},

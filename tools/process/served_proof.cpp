@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "process/c_library.h"
+
 namespace snug::tool {
 
 namespace fs = std::filesystem;
@@ -121,6 +123,8 @@ std::string Bindings::text() const {
   if (!other.empty()) result += fmt::format(", in others to {}", other);
   return result;
 }
+
+bool can_request_bindings() { return CLibrary::current().name == "glibc"; }
 
 void request_bindings(Environment& environment, const fs::path& folder) {
   environment.set("LD_DEBUG", "bindings");

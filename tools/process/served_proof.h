@@ -41,6 +41,8 @@ struct Bindings {
   std::string text() const;  // "malloc bound to it in 3 of 3 programs"
 };
 
+// Whether the dynamic linker tells what it binds: glibc's, and not musl's.
+bool can_request_bindings();
 // Makes ld.so write what it binds into `folder`, one file a process. It slows start-up: for a run that is not timed.
 void request_bindings(Environment& environment, const std::filesystem::path& folder);
 Bindings read_bindings(const std::filesystem::path& folder, const std::string& library);

@@ -267,7 +267,7 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   const std::vector<RecordedProcess>& processes = recording.processes();
   if (!processes.empty()) print_summary(file_, recording.file().bytes(), processes);
   if (!json_file_.empty()) write_json(json_file_, json_of(file_, recording.file().bytes(), processes));
-  if (recording.has_failed()) return W_EXITCODE(EXIT_FAILURE, 0);
+  if (recording.has_failed()) return EXIT_FAILURE << 8;  // as wait() would tell it
   if (!processes.empty()) return run.status;
   throw UserError(fmt::format("nothing was recorded; `snug doctor {}` tells what stands in the way", program_.front()),
                   EXIT_FAILURE);

@@ -30,7 +30,7 @@ ClockReading ClockReading::now() {
 bool has_even_ticks() {
   std::ifstream file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   std::string name;
-  return recorder::kHasTicks && file >> name && name == "tsc";
+  return recorder::kHasTicks && file >> name && name == recorder::kClockOfTicks;
 }
 
 RingClock::RingClock(const recorder::Ring& ring, const ClockReading& early) : ring_(&ring) {

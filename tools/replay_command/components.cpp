@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "print/quantity.h"
+#include "process/c_library.h"
 #include "snug/snug.h"
 
 namespace snug::tool {
@@ -39,7 +40,7 @@ std::optional<Component> component_named(const std::string& name) {
 // What is preloaded serves libc alone, for the threads that it starts.
 Allocator find_component(const std::string& name, const std::string& tlsf) {
   if (name != kTlsf) {
-    Allocator component = find_allocator("glibc", "");
+    Allocator component = find_allocator(CLibrary::current().name, "");
     component.name = name;
     component.version = fmt::format("{}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH);
     component.is_component = true;

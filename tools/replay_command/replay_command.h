@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compare/comparison.h"
+#include "process/c_library.h"
 
 namespace snug::tool {
 
@@ -27,7 +28,7 @@ class ReplayCommand {
   CLI::Option* json_option_ = nullptr;
   std::string file_;
   std::string process_;
-  std::vector<std::string> allocators_ = {"glibc"};
+  std::vector<std::string> allocators_ = {CLibrary::current().name};
   std::vector<std::string> components_;
   std::uint64_t region_bytes_ = std::uint64_t{16} << 30;
   std::uint64_t kappa_ = 1;
