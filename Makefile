@@ -109,7 +109,7 @@ deb: ## install what is missing, build, and pack libsnug0, libsnug-dev and snug-
 # So that the dynamic linker knows at once what lies in the system's folders.
 renew_linker_cache = if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
-wheel: ## install what is missing, build by Zig's compiler, and pack a Python wheel for every x86-64 with glibc 2.17 or later into build/wheels
+wheel: ## install what is missing, build by Zig's compiler, and pack Python wheels for x86-64 and AArch64, glibc and musl, into build/wheels
 	@scripts/setup build wheel
 	@scripts/make_wheels
 
