@@ -143,13 +143,24 @@ void Allocator::open_checks() {
 
 // Until this is called every call takes a slow path.
 void Allocator::open_inline_paths() {
-  // Another thread may be in a request that has seen no table yet (thread/head_table.h).
-  open_head_table(*table, os::is_single_threaded() ? config.sized_delete : SizedDelete::kCheck);
+  const bool has_heads = fill_head_table(*table);
   page_map_base = page_map.base();
   page_map_classes = page_map.classes();
+  if constexpr (kHasPageAddress) {
+    hot_page.base = page_map_base;
+    hot_page.classes = page_map_classes;
+    // Nothing orders the loads of the inline paths. Those of other threads that are under way by now have ended then.
+    thread_fence(kSeqCst);
+    if (!os::is_alone()) DrainClock::await(DrainClock::milliseconds(), CacheRevocation::kDrained);
+  }
+  // Another thread may be in a request that has seen no table yet (thread/head_table.h).
+  if (has_heads) open_head_table(os::is_single_threaded() ? config.sized_delete : SizedDelete::kCheck);
   // The limit is set last: until then no inline path reads the others.
   compiler_fence(kRelease);
   page_map_pages = page_map.page_limit();
+  if constexpr (kHasPageAddress) {
+    if (has_heads) AtomicRef<size_t>(hot_page.pages).store(page_map_pages, kRelease);
+  }
 }
 
 // Bounds what the stores and the caches keep by how much memory the process may have. That is read at the start too, as

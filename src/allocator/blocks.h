@@ -40,10 +40,15 @@ inline size_t class_at(const void* block) {
 // The allocation is counted before it is known to succeed: so one register less is live behind the test, which saves an
 // instruction.
 template <class Otherwise>
-SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
-  add_relative<1>(&relative_thread_state()->allocations);
+SNUG_ALWAYS_INLINE void* allocate_from(uint64_t* allocations, CacheHead* head, Otherwise otherwise) {
+  add_relative<1>(allocations);
   void* block;
   return pop(head, &block) ? block : otherwise();
+}
+
+template <class Otherwise>
+SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
+  return allocate_from(&relative_thread_state()->allocations, head, otherwise);
 }
 
 // The slow paths are parameters so that what a caller adds to them, as operator new does, adds nothing to the fast
@@ -51,6 +56,18 @@ SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
 template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large<BlockOrigin::kMalloc>>
 SNUG_ALWAYS_INLINE void* allocate(size_t size) {
   size_t beyond = size;
+  if constexpr (kHasPageAddress) {
+    const HotWords words;
+    size_t end;
+    ptrdiff_t allocations;
+    words.load_heads(end, allocations);
+    if (!subtract_borrows(&beyond, end)) [[unlikely]]
+      return large(size_at_distance(beyond));
+    const HeadStep step = step_at_distance(beyond);
+    char* const thread = thread_pointer();
+    return allocate_from(reinterpret_cast<uint64_t*>(thread + allocations),
+                         reinterpret_cast<CacheHead*>(thread + words.head_offset(step)), [step] { return slow(step); });
+  }
   if (!subtract_end(&beyond, heads_end)) [[unlikely]]
     return large(size_at_distance(beyond));
   const HeadStep step = step_at_distance(beyond);
@@ -70,6 +87,23 @@ SNUG_COLD void deallocate_slow_beyond(void* block, size_t beyond) noexcept {
 // The slow path gets `told` as well, still in the register in which it came.
 template <void (&slow)(void*, size_t) noexcept>
 SNUG_ALWAYS_INLINE void deallocate_or(void* block, size_t told) {
+  if constexpr (kHasPageAddress) {
+    const HotWords words;
+    uintptr_t base;
+    size_t pages;
+    words.load_window(base, pages);
+    const size_t index = (address_of(block) - base) >> kPageShift;
+    if (index >= pages) [[unlikely]]
+      return slow(block, told);
+    const Atomic<ScaledClass>* classes;
+    ptrdiff_t state;
+    words.load_slabs(classes, state);
+    const size_t of_slab = classes[index].load(kRelaxed);
+    auto* const own = reinterpret_cast<ThreadState*>(thread_pointer() + state);
+    if (!push_by_pair(head_of(own, of_slab), block)) [[unlikely]]
+      slow(block, told);
+    return;
+  }
   const size_t page = (address_of(block) - page_map_base) >> kPageShift;
   if (page >= page_map_pages) [[unlikely]]
     return slow(block, told);  // null, a large block, or foreign

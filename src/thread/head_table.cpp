@@ -7,12 +7,13 @@ namespace snug {
 
 constinit size_t heads_end = 0;
 constinit size_t trusted_end = 0;
-constinit int32_t head_offsets[kHeadSteps] = {};
+constinit int32_t head_offsets[kHasPageAddress ? 1 : kHeadSteps] = {};
 
 namespace {
 
 ptrdiff_t offset_of_head(size_t size_class) {
-  const ThreadState* origin = kThreadRelative ? nullptr : &thread_state;
+  const void* origin = kHasPageAddress ? thread_pointer() : nullptr;
+  if constexpr (!kThreadRelative && !kHasPageAddress) origin = &thread_state;
   const uintptr_t head = address_of(head_of(relative_thread_state(), scaled(size_class)));
   return static_cast<ptrdiff_t>(head - address_of(origin));
 }
@@ -41,14 +42,23 @@ static_assert(has_every_step(kRoomyTable) && has_every_step(kDenseTable));
 
 }  // namespace
 
-void open_head_table(const ClassTable& table, SizedDelete sized_delete) {
+bool fill_head_table(const ClassTable& table) {
   // With more than 2 GiB of thread-local storage in front of ours, every request keeps to the slow path.
-  if (!fits_entry(offset_of_head(0)) || !fits_entry(offset_of_head(kMaxClasses - 1))) return;
-  for_each_head_step(table,
-                     [](size_t step, size_t c) { head_offsets[step] = static_cast<int32_t>(offset_of_head(c)); });
+  if (!fits_entry(offset_of_head(0)) || !fits_entry(offset_of_head(kMaxClasses - 1))) return false;
+  int32_t* const offsets = kHasPageAddress ? hot_page.head_offsets : head_offsets;
+  for_each_head_step(table, [=](size_t step, size_t c) { offsets[step] = static_cast<int32_t>(offset_of_head(c)); });
   SNUG_ASSERT(table.max_size >= kMediumSizeMax, "every size below needs a class");
+  if constexpr (kHasPageAddress) {
+    hot_page.state = offset_of_head(0);
+    hot_page.allocations = hot_page.state + static_cast<ptrdiff_t>(offsetof(ThreadState, allocations));
+  }
+  return true;
+}
+
+void open_head_table(SizedDelete sized_delete) {
   // The ends are set last: until then no thread reads an entry.
   AtomicRef<size_t>(heads_end).store(kHeadsEnd, kRelease);
+  if constexpr (kHasPageAddress) AtomicRef<size_t>(hot_page.heads_end).store(kHeadsEnd, kRelease);
   if (sized_delete == SizedDelete::kTrust) AtomicRef<size_t>(trusted_end).store(kHeadsEnd, kRelease);
 }
 

@@ -1,6 +1,6 @@
 // HeadTable: from the size of a request to the head of its class, in one load. A head lies at the same offset from the
-// thread pointer in every thread (elsewhere, from the thread's state), so that neither the class nor the state's
-// address is computed on the way.
+// thread pointer in every thread (on the portable path, from the thread's state), so that neither the class nor the
+// state's address is computed on the way.
 //
 //   head_offsets:   step    -4097   -4096   …      -1
 //                   sizes       0   1-16    …   65521-65536
@@ -20,6 +20,7 @@
 #include "base/compiler.h"
 #include "size/class_list.h"
 #include "size/class_table.h"
+#include "thread/hot_page.h"
 #include "thread/thread_state.h"
 
 namespace snug {
@@ -27,14 +28,13 @@ namespace snug {
 // A step of the table, negative, as above.
 using HeadStep = ptrdiff_t;
 
-inline constexpr size_t kHeadSteps = kMediumSizeMax / kSmallStep + 1;
 inline constexpr size_t kHeadsEnd = kMediumSizeMax + 1;
 static_assert(kHeadsEnd % kSmallStep == 1, "the difference of a size and the end would not round up");
 
 // Separate variables: a member of a larger object would cost a pointer to that, one instruction on each call.
 SNUG_HIDDEN extern constinit size_t heads_end;    // kHeadsEnd: sizes below are in the table
 SNUG_HIDDEN extern constinit size_t trusted_end;  // sizes below are trusted by a sized delete
-SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
+SNUG_HIDDEN extern constinit int32_t head_offsets[kHasPageAddress ? 1 : kHeadSteps];  // or in the hot page
 
 // Subtracts `end`, one of the two ends; true if the number was less. Another thread may be opening the table: the end
 // is written last and read first, an order that x86 keeps, and the compiler folds only a plain access into the
@@ -52,8 +52,11 @@ SNUG_ALWAYS_INLINE bool subtract_end(size_t* number, size_t& end) {
 // What a sized delete does with the size that the program passes.
 enum class SizedDelete { kTrust, kCheck };
 
-// Fills the table. Called once, before any block is handed out.
-void open_head_table(const ClassTable& table, SizedDelete sized_delete);
+// Fills the table; false if it cannot, and every request keeps to the slow path. Called once, before any block is
+// handed out.
+bool fill_head_table(const ClassTable& table);
+// Lets requests into the table when it has been filled.
+void open_head_table(SizedDelete sized_delete);
 
 // `beyond` is a size of the table less its end.
 SNUG_ALWAYS_INLINE HeadStep step_at_distance(size_t beyond) {
@@ -64,8 +67,10 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(HeadStep step) {
   if constexpr (kThreadRelative) {
     const ptrdiff_t offset = (head_offsets + kHeadSteps)[step];
     return reinterpret_cast<CacheHead*>(offset);
+  } else if constexpr (kHasPageAddress) {
+    return reinterpret_cast<CacheHead*>(thread_pointer() + HotWords().head_offset(step));
   } else {
-    // The end's address as one: an access on AArch64 takes an index, but no offset beside it.
+    // The end's address as one: an access may take an index, but no offset beside it.
     const ptrdiff_t offset = at<const int32_t>(opaque(address_of(head_offsets + kHeadSteps)))[step];
     return reinterpret_cast<CacheHead*>(reinterpret_cast<char*>(&thread_state) + offset);
   }

@@ -21,6 +21,7 @@
 #include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/page_address.h"
 #include "base/thread_relative.h"
 #include "size/class_table.h"
 #include "thread/array_ends.h"
@@ -56,6 +57,7 @@ struct CacheHead {
     return place_at((load_shared(top_number) & ~PlaceNumber{UINT32_MAX}) | low);
   }
 };
+static_assert(offsetof(CacheHead, limit_low) == 8, "the lower half of the second word, of both");
 static_assert(sizeof(CacheHead) == kClassScale * 8, "a scaled class times 8 is the offset of its head");
 
 struct ThreadState {
@@ -155,6 +157,20 @@ SNUG_ALWAYS_INLINE bool push(ThreadState* state, size_t scaled_class, void* bloc
     return false;
   set_entry(index_anew(top), block);
   publish_relative<1>(&head_of(state, index_anew(scaled_class))->top_number, top);
+  return true;
+}
+
+// The same where the two words of a head are loaded at once.
+SNUG_ALWAYS_INLINE bool push_by_pair(CacheHead* head, void* block) {
+  head = at<CacheHead>(opaque(address_of(head)));  // kept, and not computed once more for the store
+  PlaceNumber top, ends;
+  load_pair(*reinterpret_cast<const uint64_t(*)[2]>(head), top, ends);
+  if (CacheHead::lower_half(ends) == CacheHead::lower_half(top)) [[unlikely]]
+    return false;
+  if (entry_at(top - 1) == block) [[unlikely]]
+    return false;
+  set_entry(top, block);
+  publish_relative<1>(&head->top_number, top);
   return true;
 }
 
