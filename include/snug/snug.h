@@ -99,9 +99,10 @@ SNUG_API void snug_free_uncached(void* block);
 /* ---- memory given back ------------------------------------------------------------------------------------ */
 
 /* Empties the cache of every thread, then gives the OS every OS page without a live block: in the slabs of all threads,
- * and among empty pages and mappings, keeping about `pad` bytes of each of the last two. Other threads need not do
- * anything for that, and are not stopped; the call sleeps for 5 ms where any of them has blocks in its cache. Returns 1
- * if anything was given back, else 0. Slow: walks the heap. */
+ * and among empty pages and mappings, keeping about `pad` bytes of each of the last two. Not so in a huge page of which
+ * less than a quarter is free: that stays whole. Other threads need not do anything for that, and are not stopped; the
+ * call sleeps for 5 ms where any of them has blocks in its cache. Returns 1 if anything was given back, else 0. Slow:
+ * walks the heap. */
 SNUG_API int snug_malloc_trim(size_t pad);
 
 /* ---- statistics ------------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +89,27 @@ int untouched_zeros() {
   for (int i = 0; i < 2000; ++i) static_cast<char*>(checked(std::calloc(200'000, 1)))[100'000] = 1;
   return within("KiB in memory for 2000 blocks of 200 KB of which a byte is used", (resident() - before) / kKiB,
                 16'384);
+}
+
+// An array of zeros that is written and freed, over and over: its memory is there from the second time on.
+int zeros_again() {
+  const auto faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::size_t>(usage.ru_minflt);
+  };
+  constexpr std::size_t kSize = 2'500'000;
+  const auto once = [] {
+    auto* const zeros = static_cast<char*>(checked(std::calloc(kSize, 1)));
+    for (std::size_t i = 0; i < kSize; ++i)
+      if (zeros[i] != 0) std::abort();
+    std::memset(zeros, 1, kSize);
+    std::free(zeros);
+  };
+  for (int i = 0; i < 5; ++i) once();
+  const std::size_t before = faults();
+  for (int i = 0; i < 50; ++i) once();
+  return within("page faults of 50 further arrays of zeros of 2.5 MB", faults() - before, 1000);
 }
 
 std::size_t fill(void** blocks, std::size_t count, std::size_t least, std::size_t span) {
@@ -219,9 +241,9 @@ struct Load {
   int (*run)();
 };
 constexpr Load kLoads[] = {
-    {"many_large", many_large}, {"one_growing", one_growing},          {"untouched_zeros", untouched_zeros},
-    {"mostly_freed", trimmed},  {"mostly_freed_by_itself", by_itself}, {"contained", contained},
-    {"live_in_phases", live}};
+    {"many_large", many_large},   {"one_growing", one_growing}, {"untouched_zeros", untouched_zeros},
+    {"zeros_again", zeros_again}, {"mostly_freed", trimmed},    {"mostly_freed_by_itself", by_itself},
+    {"contained", contained},     {"live_in_phases", live}};
 
 }  // namespace
 
