@@ -72,7 +72,10 @@ void* reserve(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_NON
 
 bool commit(void* start, size_t bytes) { return system_call(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE) == 0; }
 
-void* map_near(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_READ | PROT_WRITE); }
+void* map_near(void* hint, size_t bytes) {
+  constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  return address_or_null(system_call(SYS_mmap, hint, bytes, PROT_READ | PROT_WRITE, kKind, -1, 0));
+}
 
 void* map_read_only(size_t bytes) { return map_pages(nullptr, bytes, PROT_READ); }
 
@@ -105,10 +108,15 @@ void withdraw(void* start, size_t bytes) {
 
 bool answers_for_addresses() {
   void* page = asked_about.exchange(nullptr);
-  if (page != nullptr && !release(page, page_size())) return false;
+  if (page != nullptr && !release(page, page_size())) {
+    asked_about.store(page);
+    return false;
+  }
   page = map_pages(page, page_size(), PROT_READ | PROT_WRITE);
-  if (page != nullptr) asked_about.store(page);
-  return page != nullptr;
+  if (page == nullptr) return false;
+  void* none = nullptr;  // another thread may have asked meanwhile, and have one
+  if (!asked_about.compare_exchange_strong(none, page, kRelaxed)) release(page, page_size());
+  return true;
 }
 
 bool release(void* start, size_t bytes) { return system_call(SYS_munmap, start, bytes) == 0; }

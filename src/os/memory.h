@@ -22,7 +22,8 @@ bool commit(void* start, size_t bytes);
 
 // Zeroed memory aligned to `alignment` (a power of two). Null when refused.
 void* map(size_t bytes, size_t alignment);
-// The same at `hint`, if nothing is mapped there, else anywhere.
+// Memory as of reserve() and commit(), with which it makes one mapping where it lies beside such: at `hint`, if nothing
+// is mapped there, else anywhere.
 void* map_near(void* hint, size_t bytes);
 
 // A mapping of zeros that costs nothing until commit() makes a part of it writable. Null when refused.

@@ -215,11 +215,19 @@ bool ThreadCache::open(size_t size_class) {
   return use_array(size_class, affords(size_class, room) ? room : 1);
 }
 
+bool ThreadCache::exceeds(size_t more) const {
+  const size_t most = most_room();
+  size_t beyond = room_bytes_ + more;
+  for (size_t c = 1; c < kMaxClasses && beyond > most; ++c)
+    if (arrays_[c].room != 0) beyond -= sizes(c).block_size;
+  return beyond > most;
+}
+
 // True if the budget allows the class's array that much room.
 bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
   if (room <= had) return true;
-  if (room_bytes_ + (room - had) * sizes(size_class).block_size > most_room()) return false;
+  if (exceeds((room - max<size_t>(had, 1)) * sizes(size_class).block_size)) return false;
   return !drains_ || affords_draining(size_class, room);
 }
 

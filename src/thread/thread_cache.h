@@ -156,6 +156,8 @@ class alignas(64) ThreadCache : public HeapCache {
   size_t take_shared(size_t size_class, void** end) SNUG_EXCLUDES(heap_.lock());
   // How many bytes of room the thread may have: its part of what all may have.
   size_t most_room() const { return min(limits_.budget, limits_.all / max(kLeastSharers, caches_.load(kRelaxed))); }
+  // True if the thread may not have so many bytes of room more, beside a block of each class, which it always may.
+  bool exceeds(size_t more) const SNUG_REQUIRES(heap_.lock());
   bool affords(size_t size_class, size_t room) const SNUG_REQUIRES(heap_.lock());
   bool make_room(size_t size_class) SNUG_REQUIRES(heap_.lock());
   bool use_array(size_t size_class, size_t room) SNUG_REQUIRES(heap_.lock());

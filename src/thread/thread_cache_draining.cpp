@@ -26,7 +26,7 @@ void ThreadCache::flush_overflow(size_t size_class) {
   const bool drains = array.flushed >= kDrains || drains_;
   // Half goes, since frees and mallocs take turns; nearly all if only frees have come since the last time.
   const bool only_frees = drains || (array.flushed != 0 && array.room <= kMostBatch);
-  const bool has_too_much = room_bytes_ > most_room();
+  const bool has_too_much = exceeds(0);
   const size_t kept = only_frees ? min<size_t>(array.room, kMostBatch) / 16 : array.room / (has_too_much ? 4 : 2);
   const size_t gone = max<size_t>(1, array.room - kept);
   flush_older(size_class, gone);

@@ -1,6 +1,9 @@
 // Chunks that the span store gives back, addresses and all, and takes again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <vector>
 
 #include "span/own_spans.h"
@@ -35,6 +38,23 @@ TEST_F(SpanChunksTest, AWholeChunkGoesBackWithItsAddresses) {
   EXPECT_EQ(own.start_of(again), start);
   EXPECT_EQ(*start, 0);
   own.spans.free(kept, {0});
+}
+
+// To the OS they are one mapping again with those around them, so that coming and going does not use up the mappings of
+// the process.
+TEST_F(SpanChunksTest, ChunksThatComeAgainMergeWithTheirNeighbours) {
+  std::vector<Span*> spans;
+  for (int i = 0; i < 16; ++i) spans.push_back(own.spans.allocate(kWhole));
+  const auto mappings = [] {
+    std::ifstream maps("/proc/self/maps");
+    return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+  };
+  const auto before = mappings();
+  for (size_t i = 0; i < spans.size(); i += 2) own.spans.free(spans[i], kWhole);
+  EXPECT_TRUE(own.spans.trim(0));
+  EXPECT_GE(mappings(), before + 6);
+  for (size_t i = 0; i < spans.size(); i += 2) own.spans.allocate(kWhole);
+  EXPECT_LE(mappings(), before + 1);
 }
 
 TEST_F(SpanChunksTest, ReleasesWholeChunksAndRetakesThem) {

@@ -322,6 +322,15 @@ TEST_F(SharedRoomTest, AThreadHasItsPart) {
   EXPECT_LE(room_bytes(), kAll / 4);
 }
 
+// A block of each class is more than the thread's part, and takes no other class's room.
+TEST_F(SharedRoomTest, ABlockOfEachClassDoesNotCount) {
+  caches.store(16);
+  for (size_t c = 1; c < kRoomyTable.count; ++c) put(c, take(c));
+  ASSERT_GT(room_bytes(), kAll / 16);
+  for (int round = 0; round != 20; ++round) put_many(small, take_many(small, 300));
+  EXPECT_GE(room(small), 64u);
+}
+
 TEST_F(SharedRoomTest, AnArrayBecomesShorterOnceOthersHaveCome) {
   const size_t page = kRoomyTable.class_of(4096);
   come_and_go(page);
