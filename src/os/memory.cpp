@@ -26,11 +26,12 @@ Atomic<size_t> known_page_size{0};
 // Addresses are never negative as a long; errors are.
 void* address_or_null(long answer) { return answer < 0 ? nullptr : at<void>(static_cast<uintptr_t>(answer)); }
 
-void* map_pages(void* hint, size_t bytes, int protection) {
-  // The OS accounts for memory that will be used, so that an absurd request fails as it should.
-  const int accounting = protection == (PROT_READ | PROT_WRITE) ? 0 : MAP_NORESERVE;
+// The OS accounts for memory that will be used, so that an absurd request fails as it should: not for what cannot be
+// written to yet, nor where `flags` has MAP_NORESERVE.
+void* map_pages(void* hint, size_t bytes, int protection, int flags = 0) {
+  if (protection != (PROT_READ | PROT_WRITE)) flags |= MAP_NORESERVE;
   constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS;
-  return address_or_null(system_call(SYS_mmap, hint, bytes, protection, kKind | accounting, -1, 0));
+  return address_or_null(system_call(SYS_mmap, hint, bytes, protection, kKind | flags, -1, 0));
 }
 
 bool advise(void* start, size_t bytes, int advice) { return system_call(SYS_madvise, start, bytes, advice) == 0; }
@@ -72,10 +73,7 @@ void* reserve(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_NON
 
 bool commit(void* start, size_t bytes) { return system_call(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE) == 0; }
 
-void* map_near(void* hint, size_t bytes) {
-  constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  return address_or_null(system_call(SYS_mmap, hint, bytes, PROT_READ | PROT_WRITE, kKind, -1, 0));
-}
+void* map_near(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE); }
 
 void* map_read_only(size_t bytes) { return map_pages(nullptr, bytes, PROT_READ); }
 

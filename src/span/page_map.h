@@ -152,7 +152,8 @@ class PageMap {
   Chunk& chunk(PageId page) { return chunks_[page.chunk()]; }
 
   // How many chunks there may be before runs are refused new ones: half of the window, so that small blocks always have
-  // a place; and half of a limit on address space, as chunks keep theirs, and what else the process maps has no other.
+  // a place; and half of a limit on address space, since chunks in use in part keep theirs, and what else the process
+  // maps has no other.
   size_t chunks_for_runs() const { return chunks_for_runs_; }
 
   // The chunks that there have been lie in [first_reserved, end_reserved), others' addresses between them perhaps.

@@ -5,7 +5,8 @@
 // coalesces with its neighbours and stays dirty until it is purged: when it has lain unused for the retention time, or
 // when more is kept than was faulted in again so far (span/kept_budget.h), or than the retention threshold; while the
 // background thread answers the wake event, what was in use of late may stay beside that (span/kept_by_age.h). Each
-// span that is freed purges at most one run of pages, with one madvise, and a second where that breaks a huge page.
+// span that is freed purges at most one run of pages, with one madvise, and a second where that breaks a huge page; or
+// a chunk that is free as a whole, which goes with its addresses, by three system calls more.
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
 // and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
@@ -116,8 +117,8 @@ class SpanStore {
   // The same of all spans of the batch; the `written` of each says what was written. O(spans).
   void free_all(SpanBatch& batch);
 
-  // Frees a span and purges it at once, unless it lies in a huge page, which would be broken for it. O(1), and a
-  // system call.
+  // Frees a span and purges it at once, unless it lies in a huge page, which would be broken for it. O(1), and a system
+  // call, or a few more where its chunk is free as a whole by then.
   void free_to_os(Span* span, PageCount touched);
 
   // Runs: blocks of whole pages, in spans that lie one after the other. All but the last of a run of several take whole

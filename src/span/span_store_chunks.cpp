@@ -27,8 +27,8 @@ bool SpanStore::supply_chunk(Paging paging) {
   return chunk != nullptr ? advise_chunk(chunk, paging) : retake_chunk() || add_chunk();
 }
 
-// The chunk is free, wholly clean, and has never had memory since it was mapped. False if the OS refuses: it stays as
-// it was.
+// The chunk is free and wholly clean. Where it has had memory since it was mapped, a table of small pages is left,
+// beside which the OS makes no huge one. False if the OS refuses: it stays as it was.
 bool SpanStore::advise_chunk(Span* chunk, Paging paging) {
   detach(chunk);
   bool granted = true;

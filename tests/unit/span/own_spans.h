@@ -58,4 +58,16 @@ struct OwnSpans {
   }
 };
 
+// A test of such a store, with its figures in pages, which ends with a sound one.
+class OwnSpansTest : public testing::Test {
+ protected:
+  void TearDown() override { expect_sound(); }
+  void expect_sound() { EXPECT_STREQ(own.spans.check(), nullptr); }
+  size_t free_pages() { return own.spans.statistics().bytes_free / kPageSize; }
+  size_t dirty_pages() { return own.spans.statistics().bytes_dirty / kPageSize; }
+  size_t chunks() { return own.spans.statistics().chunks; }
+
+  OwnSpans own;
+};
+
 }  // namespace snug::unit

@@ -13,16 +13,7 @@ namespace {
 
 constexpr PageCount kWhole{kPagesPerChunk};
 
-class SpanChunksTest : public testing::Test {
- protected:
-  void TearDown() override { expect_sound(); }
-  void expect_sound() { EXPECT_STREQ(own.spans.check(), nullptr); }
-  size_t free_pages() { return own.spans.statistics().bytes_free / kPageSize; }
-  size_t dirty_pages() { return own.spans.statistics().bytes_dirty / kPageSize; }
-  size_t chunks() { return own.spans.statistics().chunks; }
-
-  unit::OwnSpans own;
-};
+using SpanChunksTest = unit::OwnSpansTest;
 
 TEST_F(SpanChunksTest, AWholeChunkGoesBackWithItsAddresses) {
   Span* const kept = own.spans.allocate({1});

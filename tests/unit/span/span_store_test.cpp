@@ -18,14 +18,8 @@ namespace {
 
 constexpr PageCount kWhole{kPagesPerChunk};
 
-class SpanStoreTest : public testing::Test {
+class SpanStoreTest : public unit::OwnSpansTest {
  protected:
-  void TearDown() override { expect_sound(); }
-  void expect_sound() { EXPECT_STREQ(own.spans.check(), nullptr); }
-  size_t free_pages() { return own.spans.statistics().bytes_free / kPageSize; }
-  size_t dirty_pages() { return own.spans.statistics().bytes_dirty / kPageSize; }
-  size_t chunks() { return own.spans.statistics().chunks; }
-
   // Consecutive spans of these lengths from the start of a new chunk, none left over.
   std::vector<Span*> fill_chunk(const std::vector<uint32_t>& lengths) {
     std::vector<Span*> spans;
@@ -41,8 +35,6 @@ class SpanStoreTest : public testing::Test {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the clock is a coarse one
     own.spans.set_retention({SIZE_MAX, 1});
   }
-
-  unit::OwnSpans own;
 };
 
 TEST_F(SpanStoreTest, SplitsAChunk) {
