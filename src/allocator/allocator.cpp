@@ -1,5 +1,6 @@
 #include "allocator/allocator.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -137,7 +138,35 @@ void Allocator::open_checks() {
     return;
   }
   if (config.check == Checking::kSample) guarded.open(arena, os::random_seed());
+  // A sampled block would be cached by its size, unseen.
+  if (config.profile != 0) config.sized_delete = SizedDelete::kCheck;
   open_inline_paths();
+  plain_.store(true, kRelease);
+  if (config.profile != 0) begin_profile(config.profile);
+}
+
+// A malloc takes small blocks from trays now, and every other request, of which plain_ is asked, a slow path.
+int Allocator::begin_profile(size_t distance) {
+  if (config.sized_delete == SizedDelete::kTrust) return ENOTSUP;
+  if (!profile.start(distance, *table)) return ENOMEM;
+  plain_.store(false, kRelease);
+  lead_to_trays(*table);
+  return 0;
+}
+
+int Allocator::start_profile(size_t distance) {
+  if (distance < (size_t{1} << 10) || distance > (size_t{1} << 30)) return EINVAL;
+  if (!ensure_open()) return ENOMEM;
+  if (is_checked()) return ENOTSUP;
+  LockGuard guard(opening_);
+  return begin_profile(distance);
+}
+
+void Allocator::stop_profile() {
+  if (!ensure_open() || is_checked()) return;
+  LockGuard guard(opening_);
+  lead_to_arrays(*table);
+  profile.stop();
   plain_.store(true, kRelease);
 }
 
@@ -185,11 +214,13 @@ void Allocator::before_fork() SNUG_UNPROVED {
   ForkOrder<Allocator>::before(*this);
   quarantine.lock_for_fork();
   guarded.lock().lock_for_fork();
+  profile.lock().lock_for_fork();
   forks_alone_ = false;  // under our first lock
 }
 
 void Allocator::after_fork_in_parent() SNUG_UNPROVED {
   if (forks_alone_) return background.after_fork_in_parent();
+  profile.lock().unlock_after_fork();
   guarded.lock().unlock_after_fork();
   quarantine.unlock_after_fork();
   ForkOrder<Allocator>::after_in_parent(*this);
@@ -197,6 +228,7 @@ void Allocator::after_fork_in_parent() SNUG_UNPROVED {
 
 void Allocator::after_fork_in_child() SNUG_UNPROVED {
   forget_calling_thread();
+  profile.lock().unlock_after_fork();
   guarded.lock().unlock_after_fork();
   quarantine.unlock_after_fork();
   if (forks_alone_)

@@ -13,6 +13,7 @@
 #include "checked/quarantine.h"
 #include "checked/stack_depot.h"
 #include "os/open_streams.h"
+#include "profile/heap_profile.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
 #include "span/huge_page_gauge.h"
@@ -55,7 +56,8 @@ struct Allocator {
   // Used with check:sample.
   GuardedPages guarded;
 
-  Peak peak;  // used with report
+  Peak peak;                          // used with report
+  HeapProfile profile{arena, spans};  // used once it was started
 
   // Reads the configuration and opens every part. False if the OS refuses; the next allocation tries again.
   bool open();
@@ -68,6 +70,10 @@ struct Allocator {
   // The same at the end of the process. A signal handler may have called exit() in the middle of open(): then this does
   // not wait for the lock, which the interrupted code holds.
   bool ensure_open_at_exit() { return is_open() || (!opening_.is_held() && open()); }
+
+  // Starts the heap profile. 0, or why it cannot: EINVAL, ENOMEM or ENOTSUP.
+  int start_profile(size_t distance);
+  void stop_profile();
 
   // Registers the fork handlers, if possible before any other library does.
   void watch_forks();
@@ -101,10 +107,11 @@ struct Allocator {
   using Streams = os::OpenStreams;
   using ForkLock = Lock;
 
-  bool open_parts();
+  bool open_parts() SNUG_REQUIRES(opening_);
   void bound_heaps();
-  void open_checks();
+  void open_checks() SNUG_REQUIRES(opening_);
   void open_inline_paths();
+  int begin_profile(size_t distance) SNUG_REQUIRES(opening_);
   void bound_memory();
 
   Atomic<bool> open_{false};

@@ -1,6 +1,8 @@
 #include "allocator/batch.h"
 
 #include "allocator/blocks.h"
+#include "allocator/refill.h"
+#include "allocator/sampled_blocks.h"
 #include "base/errno_keeper.h"
 
 namespace snug {
@@ -24,7 +26,14 @@ size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
     ThreadCache* cache = thread_state.cache;
     if (cache == nullptr || allocator.is_checked() || size > allocator.table->max_size) continue;
     allocator.peak.look_as_due();
-    done += cache->take_batch(allocator.table->class_of(size), blocks + done, count - done);
+    const size_t size_class = allocator.table->class_of(size);
+    size_t most = count - done;
+    if (allocator.profile.is_on() && most != 0) [[unlikely]]
+      if (void* const sample = take_sample_before(size_class, size, &most); sample != nullptr) {
+        blocks[done++] = counted(sample);
+        continue;
+      }
+    done += cache->take_batch(size_class, blocks + done, most);
     allocator.maintain();
   }
   return count;

@@ -7,6 +7,7 @@
 #include "allocator/plain_blocks.h"
 #include "allocator/refill.h"
 #include "allocator/refusal.h"
+#include "allocator/sampled_blocks.h"
 #include "base/algorithm.h"
 #include "base/errno_keeper.h"
 #include "base/fatal.h"
@@ -34,11 +35,11 @@ void* large_block(const LargeRequest& request) {
   void* block =
       counted(insist(request.size, attempt, [&] { return allocator.spans.release_addresses() ? attempt() : nullptr; }));
   allocator.maintain();
-  return block;
+  return allocator.profile.is_on() ? note_large(block, request.size) : block;
 }
 
-// Serves sizes beyond the largest class; the first request of the process, before any class is known; and every request
-// of a checked process.
+// Serves sizes beyond the largest class; the first request of the process, before any class is known; every request of
+// a checked process; and, while the heap profile runs, those beyond the head table.
 SNUG_COLD void* allocate_without_class(size_t size, BlockOrigin origin) noexcept {
   if (!allocator.ensure_open()) return out_of_memory();
   return allocator.is_checked() ? allocate_checked(size, origin) : allocate_plain(size);
@@ -83,6 +84,11 @@ void deallocate_of_class(size_t scaled_class, void* block) {
   }
 }
 
+void* resize_large(void* block, size_t size) {
+  return allocator.profile.has_been_on() ? resize_large_sampled(block, size)
+                                         : allocator.large_blocks.resize(block, size);
+}
+
 // Moves the block's contents into a new block that is long enough. Null if there is no memory for one.
 void* moved(void* block, size_t usable, size_t size) {
   const bool grows_large = size > allocator.table->max_size && size > usable;
@@ -111,10 +117,16 @@ void deallocate_large(void* block, const char* call) {
 
 void* allocate_plain(size_t size) {
   return size > allocator.table->max_size ? large_block({.size = size})
-                                          : allocate_plain_of_class(allocator.table->class_of(size));
+                                          : allocate_plain_of_class(allocator.table->class_of(size), size);
 }
 
 void* refill_plain(size_t size_class) { return refill(allocator.table->classes[size_class].block_size); }
+
+void* refill_sampled(size_t size_class, size_t size) {
+  add_relative<1>(&relative_thread_state()->allocations);
+  const ClassTable& table = *allocator.table;
+  return refill(table.class_of(size) == size_class ? size : table.classes[size_class].block_size);
+}
 
 void* allocate_plain_large(const LargeRequest& request) { return large_block(request); }
 
@@ -149,7 +161,7 @@ void deallocate_slow(void* block, BlockOrigin fits, size_t told) noexcept {
     deallocate_of_class(scaled_class, block);
   else if (allocator.guarded.contains(block))
     allocator.guarded.release(block, "free", SNUG_FRAME_ADDRESS());
-  else
+  else if (!allocator.profile.has_been_on() || !release_sampled(block, "free"))
     deallocate_large(block, "free");
 }
 
@@ -157,8 +169,12 @@ void* allocate_uncached(size_t size) noexcept {
   if (!allocator.ensure_open()) return out_of_memory();
   if (allocator.is_checked()) return allocate_checked(size, BlockOrigin::kMalloc);
   if (size > allocator.table->max_size) return large_block({.size = size});
-  void* block = counted(insist_on_class(size, [](size_t size_class) {
+  void* block = counted(insist_on_class(size, [size](size_t size_class) {
     ThreadCache* cache = thread_cache();
+    if (allocator.profile.is_on()) [[unlikely]] {
+      size_t most = 1;
+      if (void* const sample = take_sample_before(size_class, size, &most); sample != nullptr) return sample;
+    }
     return cache != nullptr ? cache->take_uncached(size_class) : allocator.registry.allocate_shared(size_class);
   }));
   allocator.maintain();
@@ -198,6 +214,9 @@ void* allocate_zeroed(size_t count, size_t size) {
     return allocate_checked_zeroed(bytes);
   } else if (bytes > allocator.table->max_size) {
     return large_block({.size = bytes, .zeroed = true});
+  } else if (allocator.profile.is_on()) {
+    add_relative<1>(&relative_thread_state()->allocations);
+    block = refill(bytes, &untouched);
   } else {
     block = allocate_from(head_of(relative_thread_state(), scaled(allocator.table->class_of(bytes))),
                           [bytes, &untouched] { return refill(bytes, &untouched); });
@@ -227,7 +246,7 @@ void* allocate_plain_aligned(size_t alignment, size_t size) {
   if (alignment <= table.max_size && size <= table.max_size) {
     const size_t padded = round_up(size == 0 ? 1 : size, alignment);
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
-      if (is_aligned(table.classes[c].block_size, alignment)) return allocate_plain_of_class(c);
+      if (is_aligned(table.classes[c].block_size, alignment)) return allocate_plain_of_class(c, size);
   }
   return large_block({.size = size == 0 ? 1 : size, .alignment = alignment});
 }
@@ -238,6 +257,8 @@ size_t usable_size(const void* block, const char* call) {
     return allocator.table->classes[scaled_class / kClassScale].block_size;
   if (allocator.is_checked()) return checked_size(block, call);
   if (allocator.guarded.contains(block)) return allocator.guarded.size_of(block, call);
+  if (allocator.profile.has_been_on())
+    if (const size_t sampled = sampled_size(block, call); sampled != 0) return sampled;
   const size_t bytes = allocator.is_open() ? allocator.large_blocks.usable_size(block) : 0;
   if (bytes == 0) die_of_misuse(call, block, kForeign);
   return bytes;
@@ -255,8 +276,13 @@ void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept 
   const size_t usable = usable_size(block, call);
   if (size > PTRDIFF_MAX) return out_of_memory();
   allocator.peak.look_as_due();
+  if (allocator.profile.has_been_on() && sampled_size(block, call) != 0) {
+    if (size > usable || usable - size > usable / 2) return moved(block, usable, size);
+    set_sampled_size(block, size);
+    return block;
+  }
   if (size > allocator.table->max_size)
-    if (void* resized = allocator.large_blocks.resize(block, size); resized != nullptr) {
+    if (void* resized = resize_large(block, size); resized != nullptr) {
       allocator.purge_kept_mappings();
       return resized;
     }

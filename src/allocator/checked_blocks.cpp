@@ -213,7 +213,7 @@ void* allocate_checked(size_t size, BlockOrigin origin) noexcept {
   const ClassTable& table = *allocator.table;
   if (bytes > table.max_size) return dressed_large(allocate_plain(bytes), size, origin, SNUG_FRAME_ADDRESS());
   const size_t size_class = table.class_of(bytes);
-  return dressed(allocate_plain_of_class(size_class), table.classes[size_class].block_size, size, origin,
+  return dressed(allocate_plain_of_class(size_class, bytes), table.classes[size_class].block_size, size, origin,
                  SNUG_FRAME_ADDRESS());
 }
 

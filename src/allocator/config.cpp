@@ -37,6 +37,11 @@ const ConfigKey kConfigTable[kConfigKeys] = {
      "block; sample: of a few blocks only, on guarded pages"},
     {"quarantine", "bytes",
      "with check:on or stacks, the most that freed blocks hold before they may be handed out again"},
+    {"profile", "off|bytes",
+     "the mean distance between samples of the heap profile, which runs from the start; 512K is usual"},
+    {"profile_out", "path",
+     "file to which the heap profile is written when the process exits, for pprof; %p in it, or else a suffix, is the "
+     "process's number"},
     {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
     {"served", "path",
      "the same with the count of allocations alone, which costs nothing while the program runs; the last of the two "
@@ -59,6 +64,8 @@ enum Key : size_t {
   kIdleThread,
   kCheck,
   kQuarantine,
+  kProfile,
+  kProfileOut,
   kReport,
   kServed
 };
@@ -219,6 +226,13 @@ const char* set_plain(Config& config, size_t key, Word value) {
       if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
       config.quarantine = number;
       return nullptr;
+    case kProfile:
+      if (!value.is("off") && (!parse_size(value, size_t{1} << 30, &number) || number < size_t{1} << 10))
+        return "off or a size in bytes from 1K to 1G";
+      config.profile = number;
+      return nullptr;
+    case kProfileOut:
+      return set_path(config.profile_out, value) ? nullptr : "a path of 1 to 1023 bytes";
     case kCheck:
       for (const CheckingWord& word : kCheckingWords) {
         if (!value.is(word.word)) continue;
@@ -360,6 +374,12 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       break;
     case kQuarantine:
       value.add(uint64_t{config.quarantine});
+      break;
+    case kProfile:
+      config.profile == 0 ? value.add("off") : value.add(uint64_t{config.profile});
+      break;
+    case kProfileOut:
+      value.add(config.profile_out);
       break;
     default:
       if (config.reporting == (index == kServed ? Reporting::kCount : Reporting::kStatistics)) value.add(config.report);

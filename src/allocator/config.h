@@ -56,6 +56,12 @@ struct Config {
   // quarantine: bytes, default 4M. With check:on or stacks, the most bytes of freed blocks that wait before they may be
   // handed out again.
   size_t quarantine = size_t{4} << 20;
+  // profile: bytes from 1K to 1G, or off, the default. The mean distance between samples of the heap profile, which
+  // runs from the start. With it sized_delete is check, and check:on keeps it off.
+  size_t profile = 0;
+  // profile_out: a file's path, default none. The profile is written there when the process exits, in pprof's format,
+  // the process's number in place of %p, or behind a point at the end.
+  char profile_out[1024] = "";
   // report: a file's path, default none. When the process exits, one line of JSON with its statistics is appended.
   // served: the same with only the count of allocations, which costs nothing while the program runs. Of the two the one
   // that is set last is in force.
@@ -70,7 +76,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 13;
+inline constexpr size_t kConfigKeys = 15;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // `retain`, `retain_large` and `cache` of a process that may have so many bytes of memory. Keys that the environment

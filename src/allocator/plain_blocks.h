@@ -13,7 +13,11 @@ namespace snug {
 void* allocate_plain(size_t size);
 // A block of a class, when the array of the class is empty. The allocation has been counted.
 void* refill_plain(size_t size_class);
-inline void* allocate_plain_of_class(size_t size_class) {
+// The same while the heap profile runs, for a request of `size` that has not been counted.
+void* refill_sampled(size_t size_class, size_t size);
+inline void* allocate_plain_of_class(size_t size_class, size_t size) {
+  if (allocator.profile.is_on()) [[unlikely]]
+    return refill_sampled(size_class, size);
   return allocate_from(head_of(relative_thread_state(), scaled(size_class)),
                        [size_class] { return refill_plain(size_class); });
 }

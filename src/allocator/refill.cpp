@@ -2,6 +2,7 @@
 
 #include "allocator/allocator.h"
 #include "allocator/refusal.h"
+#include "allocator/sampled_blocks.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "thread/head_table.h"
@@ -38,7 +39,7 @@ void* counted(void* block) {
 //
 //   the thread's array ◄── the slabs of its heap ◄── spans of the span store ◄── chunks of the page map ◄── the OS
 //
-// Only the two modes that come first, and are off unless SNUG_CONF asks for them, look at the request itself.
+// Only the three modes that come first, and are off unless the user asks for them, look at the request itself.
 void* refill(size_t size, bool* untouched) noexcept {
   if (allocator.peak.is_watched()) [[unlikely]] {  // report
     allocator.peak.note_request(allocator.table->class_of(size), size);
@@ -48,6 +49,11 @@ void* refill(size_t size, bool* untouched) noexcept {
     allocator.watch_faults();
     if (void* block = allocator.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
   }  // the maintenance is left to the next refill
+
+  if (allocator.profile.is_on()) [[unlikely]] {  // profile
+    thread_cache();
+    if (void* block = take_as_sampled(allocator.table->class_of(size), size); block != nullptr) return block;
+  }
 
   const auto attempt = [untouched](size_t size_class) -> void* {
     // A thread's first request makes its cache, which takes an abandoned heap, a new one, or another thread's.

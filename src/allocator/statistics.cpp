@@ -185,8 +185,8 @@ snug_stats gather_statistics() {
   const SpanStatistics spans = allocator.spans.statistics();
   stats.bytes_large = large.bytes_usable + spans.bytes_in_runs;
   stats.blocks_large = large.blocks + spans.runs;
-  stats.bytes_in_use += stats.bytes_large;
-  stats.blocks_in_use += stats.blocks_large;
+  stats.bytes_in_use += stats.bytes_large + allocator.profile.bytes_on_pages();
+  stats.blocks_in_use += stats.blocks_large + allocator.profile.blocks_on_pages();
   stats.bytes_retained = spans.bytes_dirty + large.bytes_kept;
   stats.retain = spans.retain;
   stats.retain_large = large.retain;

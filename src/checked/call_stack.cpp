@@ -57,6 +57,20 @@ class FrameWalk {
   KnownPages known_;
 };
 
+// Calls visit(last byte of a call) for up to `most` frames, the innermost first.
+template <class Visit>
+SNUG_ALWAYS_INLINE void walk(const void* innermost, size_t most, Visit visit) {
+  uintptr_t frame = address_of(innermost);
+  FrameWalk walk(frame);
+  for (size_t steps = 0; steps != most && is_aligned(frame, kFrameAlignment) && walk.can_read(frame); ++steps) {
+    const auto* const words = at<const uintptr_t>(frame);
+    if (words[1] == 0) return;
+    visit(words[1] - 1);
+    if (words[0] <= frame) return;  // callers' frames lie above
+    frame = words[0];
+  }
+}
+
 }  // namespace
 
 uint32_t calling_thread() {
@@ -66,18 +80,16 @@ uint32_t calling_thread() {
 
 void forget_calling_thread() { thread_number = 0; }
 
+uint32_t walk_frames(const void* innermost, uintptr_t* frames, size_t most) {
+  uint32_t count = 0;
+  walk(innermost, most, [&](uintptr_t call) { frames[count++] = call; });
+  return count;
+}
+
 void CallStack::take(const void* innermost) {
   thread = calling_thread();
   count = 0;
-  uintptr_t frame = address_of(innermost);
-  FrameWalk walk(frame);
-  for (size_t steps = 0; steps != kMost && is_aligned(frame, kFrameAlignment) && walk.can_read(frame); ++steps) {
-    const auto* const words = at<const uintptr_t>(frame);
-    if (words[1] == 0) break;
-    add(words[1] - 1);
-    if (words[0] <= frame) break;  // callers' frames lie above
-    frame = words[0];
-  }
+  walk(innermost, kMost, [this](uintptr_t call) { add(call); });
 }
 
 void CallStack::add(uintptr_t frame) {

@@ -44,6 +44,9 @@ struct CallStack {
   static constexpr uintptr_t kAgain = uintptr_t{1} << kAddressBits;
 };
 
+// The same walk for a stack of up to `most` frames, each kept as often as it occurs; returns how many.
+uint32_t walk_frames(const void* innermost, uintptr_t* frames, size_t most);
+
 // The kernel's number of the calling thread.
 uint32_t calling_thread();
 // To be called in the child of a fork, where the thread has another number.

@@ -43,4 +43,9 @@ uint64_t nanoseconds() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+uint64_t nanoseconds_since_1970() {
+  const timespec now = read_clock(CLOCK_REALTIME);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
 }  // namespace snug::os

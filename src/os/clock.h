@@ -16,4 +16,7 @@ uint32_t milliseconds();
 // The exact clock in nanoseconds that never goes back. About 20 ns: no system call, as a rule.
 uint64_t nanoseconds();
 
+// The time of day in nanoseconds since 1970, which may go back.
+uint64_t nanoseconds_since_1970();
+
 }  // namespace snug::os

@@ -4,50 +4,10 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "os/input_file.h"
+#include "os/map_line.h"
 
 namespace snug::os {
 namespace {
-
-// A line of /proc/self/maps: "start-end rwxp offset device inode   path".
-struct Mapping {
-  uintptr_t start = 0;
-  uintptr_t end = 0;
-  uint64_t offset = 0;
-  bool is_readable = false;
-  bool is_executable = false;
-  const char* path = "";
-};
-
-uint64_t take_hex(const char** text) {
-  uint64_t number = 0;
-  for (;; ++*text) {
-    const char c = **text;
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    if (digit < 0) return number;
-    number = number << 4 | static_cast<uint64_t>(digit);
-  }
-}
-
-void skip_word(const char** text) {
-  while (**text != 0 && **text != ' ') ++*text;
-  while (**text == ' ') ++*text;
-}
-
-Mapping parse(const char* line) {
-  Mapping mapping;
-  mapping.start = take_hex(&line);
-  if (*line == '-') ++line;
-  mapping.end = take_hex(&line);
-  skip_word(&line);
-  mapping.is_readable = line[0] == 'r';
-  mapping.is_executable = line[0] != 0 && line[1] != 0 && line[2] == 'x';
-  skip_word(&line);
-  mapping.offset = take_hex(&line);
-  for (int word = 0; word != 3; ++word) skip_word(&line);
-  mapping.path = line;
-  return mapping;
-}
 
 // The module's load bias: what is to be added to its symbols' addresses; `base` is where its file begins in memory.
 uintptr_t bias_of(uintptr_t base) {
@@ -66,8 +26,7 @@ class Search {
   Search(uintptr_t address, LoadedModule* module) : address_(address), module_(module) {}
 
   // True if the line describes the mapping that the address lies in.
-  bool look_at(const char* line) {
-    const Mapping mapping = parse(line);
+  bool look_at(const MapLine& mapping) {
     // A module's mappings follow each other; the first begins with the header of its file.
     if (strncmp(mapping.path, path_, sizeof path_ - 1) != 0 || (mapping.offset == 0 && mapping.start != end_))
       begin_module(mapping);
@@ -80,12 +39,12 @@ class Search {
   bool is_found() const { return is_found_; }
 
  private:
-  void begin_module(const Mapping& mapping) {
+  void begin_module(const MapLine& mapping) {
     memcpy(path_, mapping.path, ::strnlen(mapping.path, sizeof path_ - 1));
     path_[::strnlen(mapping.path, sizeof path_ - 1)] = 0;
     base_ = mapping.is_readable && mapping.offset == 0 && mapping.path[0] == '/' ? mapping.start : 0;
   }
-  void name(const Mapping& mapping) {
+  void name(const MapLine& mapping) {
     const size_t length = strlen(mapping.path);
     constexpr size_t kMost = sizeof module_->path - 1;
     memcpy(module_->path, length > kMost ? mapping.path + length - kMost : mapping.path,
@@ -106,23 +65,8 @@ class Search {
 }  // namespace
 
 bool find_module(uintptr_t address, LoadedModule* module) {
-  InputFile maps("/proc/self/maps");
   Search search(address, module);
-  char bytes[1024];
-  char line[1024];
-  size_t length = 0;
-  while (const size_t count = maps.read(bytes, sizeof bytes)) {
-    for (size_t i = 0; i != count; ++i) {
-      if (bytes[i] != '\n') {
-        if (length + 1 < sizeof line) line[length++] = bytes[i];
-        continue;
-      }
-      line[length] = 0;
-      length = 0;
-      if (search.look_at(line)) return search.is_found();
-    }
-  }
-  return false;
+  return for_each_map_line([&](const MapLine& line) { return search.look_at(line); }) && search.is_found();
 }
 
 }  // namespace snug::os

@@ -40,13 +40,25 @@ constexpr bool has_every_step(const ClassTable& table) {
 }
 static_assert(has_every_step(kRoomyTable) && has_every_step(kDenseTable));
 
+void lead(size_t step, size_t head) {
+  int32_t* const offsets = kHasPageAddress ? hot_page.head_offsets : head_offsets;
+  store_shared(offsets[step], static_cast<int32_t>(offset_of_head(head)));
+}
+
 }  // namespace
+
+void lead_to_trays(const ClassTable& table) {
+  for_each_head_step(table, [&](size_t step, size_t c) { lead(step, tray_of(table, c)); });
+}
+
+void lead_to_arrays(const ClassTable& table) {
+  for_each_head_step(table, [](size_t step, size_t c) { lead(step, c); });
+}
 
 bool fill_head_table(const ClassTable& table) {
   // With more than 2 GiB of thread-local storage in front of ours, every request keeps to the slow path.
   if (!fits_entry(offset_of_head(0)) || !fits_entry(offset_of_head(kMaxClasses - 1))) return false;
-  int32_t* const offsets = kHasPageAddress ? hot_page.head_offsets : head_offsets;
-  for_each_head_step(table, [=](size_t step, size_t c) { offsets[step] = static_cast<int32_t>(offset_of_head(c)); });
+  lead_to_arrays(table);
   SNUG_ASSERT(table.max_size >= kMediumSizeMax, "every size below needs a class");
   if constexpr (kHasPageAddress) {
     hot_page.state = offset_of_head(0);

@@ -58,6 +58,20 @@ bool fill_head_table(const ClassTable& table);
 // Lets requests into the table when it has been filled.
 void open_head_table(SizedDelete sized_delete);
 
+// While the heap profile runs, malloc takes small blocks from a *tray* (thread/trays.h) and free still puts them on the
+// class's array, so that a tray runs dry after a known number of blocks. The head of a tray is one that the class table
+// leaves unused: no thread's state grows for it. 0, the head of no class, which is always empty, where none is left.
+constexpr size_t tray_of(const ClassTable& table, size_t size_class) {
+  const size_t head = table.count - 1 + size_class;
+  return head < kMaxClasses ? head : 0;
+}
+static_assert(tray_of(kRoomyTable, kRoomyTable.class_of(4096)) != 0);
+
+// Leads malloc to trays, and back to the arrays. Other threads may be in a malloc: each finds one or the other. Sizes
+// are not trusted (trusted_end is 0). One thread at a time calls these.
+void lead_to_trays(const ClassTable& table);
+void lead_to_arrays(const ClassTable& table);
+
 // `beyond` is a size of the table less its end.
 SNUG_ALWAYS_INLINE HeadStep step_at_distance(size_t beyond) {
   return static_cast<ptrdiff_t>(beyond) >> log2_floor(kSmallStep);  // downwards
@@ -71,7 +85,7 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(HeadStep step) {
     return reinterpret_cast<CacheHead*>(thread_pointer() + HotWords().head_offset(step));
   } else {
     // The end's address as one: an access may take an index, but no offset beside it.
-    const ptrdiff_t offset = at<const int32_t>(opaque(address_of(head_offsets + kHeadSteps)))[step];
+    const ptrdiff_t offset = load_shared(at<const int32_t>(opaque(address_of(head_offsets + kHeadSteps)))[step]);
     return reinterpret_cast<CacheHead*>(reinterpret_cast<char*>(&thread_state) + offset);
   }
 }

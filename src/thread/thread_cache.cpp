@@ -7,6 +7,7 @@
 #include "base/fatal.h"
 #include "base/sort.h"
 #include "os/clock.h"
+#include "thread/head_table.h"
 
 namespace snug {
 namespace {
@@ -287,6 +288,7 @@ void ThreadCache::scavenge_as_due() {
 // Sends home arrays that have not changed since the last scavenge, and lets them start small again. An array that has
 // been in use, but has neither run empty nor full, holds more than its class needs: the older part of it goes home.
 void ThreadCache::scavenge() {
+  if (trays_ != nullptr) flush_trays();
   for (size_t c = 1; c < kMaxClasses; ++c) {
     Array& array = arrays_[c];
     const size_t held = count(c);
@@ -327,6 +329,7 @@ ThreadCache::Misused ThreadCache::look_for_misuse() {
 }
 
 void ThreadCache::send_all_home() {
+  if (trays_ != nullptr) flush_trays();
   for (size_t c = 1; c < kMaxClasses; ++c) flush_whole(c);
   heap_.open_all_mail();
 }
@@ -344,18 +347,24 @@ void ThreadCache::retire() {
     returns.add(base, arrays_[c].places);
     arrays_[c] = {};
   }
+  if (trays_ != nullptr) return_trays(returns);
   room_bytes_ = 0;
   extra_bytes_ = 0;
   sent_home_ = 0;
   drains_ = false;
 }
 
-size_t ThreadCache::count(size_t size_class) const { return state_->heads[size_class].held(); }
+// A head without an array may be a tray's.
+size_t ThreadCache::count(size_t size_class) const {
+  return arrays_[size_class].places != 0 ? state_->heads[size_class].held() : 0;
+}
 
 size_t ThreadCache::cached(size_t size_class) const {
   // The thread may be changing its arrays meanwhile: an impossible difference counts as nothing. Blocks that it is shut
   // off from count as cached until they are taken.
-  const size_t held = count(size_class) + load_shared(arrays_[size_class].pending);
+  const size_t tray = tray_of(registry_.table(), size_class);
+  const size_t in_tray = tray != 0 ? state_->heads[tray].held() : 0;
+  const size_t held = count(size_class) + load_shared(arrays_[size_class].pending) + in_tray;
   return held > ArrayStore::kMostPlaces ? 0 : held;
 }
 

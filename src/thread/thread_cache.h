@@ -30,6 +30,7 @@
 #include "slab/slab_heap.h"
 #include "thread/array_store.h"
 #include "thread/thread_state.h"
+#include "thread/trays.h"
 
 namespace snug {
 
@@ -65,6 +66,11 @@ class alignas(64) ThreadCache : public HeapCache {
   // changed. Null if the OS refuses.
   void* take_uncached(size_t size_class);
   void give_uncached(size_t size_class, void* block);
+  // While the heap profile runs. The thread's trays, made if there are none; null if the OS refuses memory.
+  Trays* trays();
+  // Moves up to `most` of the newest blocks of the class's array to its tray, which is empty; where these are few, some
+  // of the slabs' besides. Returns how many: 0 if the class has no tray. As a rule no lock is taken, as in a malloc.
+  size_t load_tray(size_t size_class, size_t most);
   // Sends every cached block home.
   void flush_all();
   // Finds an address in the arrays that is no block handed out, or is there twice, and the reason; null if there is
@@ -176,6 +182,11 @@ class alignas(64) ThreadCache : public HeapCache {
   // thread_cache_revocation.cpp
   void lower_bases() SNUG_REQUIRES(heap_.lock());
 
+  // thread_cache_trays.cpp
+  size_t stock_tray(size_t size_class, void** base, size_t want) SNUG_EXCLUDES(heap_.lock());
+  void flush_trays() SNUG_REQUIRES(heap_.lock());
+  void return_trays(ArrayStore::Returns& returns) SNUG_REQUIRES(heap_.lock());
+
   void scavenge_as_due() SNUG_REQUIRES(heap_.lock());
   void scavenge() SNUG_REQUIRES(heap_.lock());
   void send_all_home() SNUG_REQUIRES(heap_.lock());
@@ -203,6 +214,7 @@ class alignas(64) ThreadCache : public HeapCache {
   uint32_t scavenged_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // milliseconds
   OwnerCounter refills_;
   OwnerCounter flushes_;
+  Trays* trays_ = nullptr;
   Array arrays_[kMaxClasses];
 };
 

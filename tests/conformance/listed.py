@@ -55,10 +55,16 @@ def run(library: str, calls: list[str], command: list[str]) -> int:
 def try_without(library: str, calls: list[str], missing: str, exercise: str, class_map: str) -> str:
     """Empty if the exercise ended for the missing call and for no other; with none missing, if it did not end."""
     with tempfile.TemporaryDirectory() as folder:
-        conf = f"idle_thread:on,purge_after:100,check:stacks,classes:{class_map},report:{folder}/report"
         allowed = [call for call in calls if call != missing]
-        done = subprocess.run([exercise], env=environment(library, allowed, SNUG_CONF=conf), capture_output=True, text=True)
-        reports = len(list(Path(folder).iterdir()))
+        # A profile is of unchecked blocks alone; the place of its file is taken by a folder.
+        (Path(folder) / "profile").mkdir()
+        for conf in (f"idle_thread:on,purge_after:100,check:stacks,classes:{class_map},report:{folder}/report",
+                     f"profile:64K,profile_out:/proc/%p/cwd/profile"):
+            done = subprocess.run([exercise], env=environment(library, allowed, SNUG_CONF=conf), capture_output=True, text=True,
+                                  cwd=folder)
+            if done.returncode != 0:
+                break
+        reports = len(list(Path(folder).glob("report*")))
     said = done.stderr.strip().splitlines()[-1:] or [""]
     if missing:
         return "" if done.returncode in STOPPED else f"without {missing} it ends with {done.returncode}: {said[0]}"

@@ -34,6 +34,8 @@ static const struct {
               CALL(read),
               CALL(lseek),
               CALL(write),
+              CALL(renameat),
+              CALL(unlinkat),
               CALL(close),
               CALL(fcntl),
               CALL(getpid),

@@ -62,7 +62,7 @@ def every_key(library: str, program: str) -> str | None:
     for key, unit, default, value, origin in keys:
         if origin != "default" or value != default:
             return f"{key}: value '{value}' of origin '{origin}' without SNUG_CONF"
-        if key in ("report", "served"):
+        if key in ("report", "served", "profile_out"):
             continue
         refused += 1
         if found := complaint(library, program, f"{key}:!nonsense!", [BAD.format("!nonsense!", key)]):

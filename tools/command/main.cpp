@@ -16,6 +16,7 @@
 #include "doctor/doctor_command.h"
 #include "library/allocator_catalogue.h"
 #include "measure/measure_command.h"
+#include "profile_command/profile_command.h"
 #include "record/record_command.h"
 #include "replay_command/replay_command.h"
 #include "run/run_command.h"
@@ -33,6 +34,7 @@ constexpr const char* kExamples = R"(Examples:
   snug run --compare glibc,jemalloc ./job                  is it worth it?
   snug doctor ./job                                        does anything stand in the way?
   snug record -o job.trace ./job                           what does it allocate, and when?
+  snug profile ./job                                       which stacks hold its memory?
   snug replay job.trace --allocators glibc,jemalloc        which allocator serves that best?
   snug config                                              settings, and what is in force here
   snug classes dense                                       a size-class map, or the best one for a program
@@ -65,6 +67,7 @@ int run_tool(std::vector<std::string> arguments) {
   const DoctorCommand doctor(app, program);
   const MeasureCommand measure(app, program);
   const RecordCommand record(app, program);
+  const ProfileCommand profile(app, program);
   const ConfigCommand config(app);
   const ClassesCommand classes(app);
   const TraceCommand trace(app);
@@ -75,7 +78,8 @@ int run_tool(std::vector<std::string> arguments) {
   if (first == "--") throw UserError("name a command before --, as in: snug run ls -l");
   const CLI::App* const command = find_command(app, first);
   if ((!first.starts_with('-') || first == "-") && command == nullptr) throw UserError(unknown_command(app, first));
-  const bool takes_program = first == "run" || first == "doctor" || first == "measure" || first == "record";
+  const bool takes_program =
+      first == "run" || first == "doctor" || first == "measure" || first == "record" || first == "profile";
   if (takes_program) program = take_program(*command, arguments);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
@@ -90,6 +94,7 @@ int run_tool(std::vector<std::string> arguments) {
   if (run.chosen()) return run.execute();
   if (doctor.chosen()) return doctor.execute();
   if (record.chosen()) return record.execute();
+  if (profile.chosen()) return profile.execute();
   return measure.chosen() ? measure.execute() : config.execute();
 }
 

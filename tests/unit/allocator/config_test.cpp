@@ -59,6 +59,8 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   EXPECT_EQ(config.idle_thread, BackgroundThreadMode::kAuto);
   EXPECT_EQ(config.check, Checking::kOff);
   EXPECT_EQ(config.quarantine, 4 * kMiB);
+  EXPECT_EQ(config.profile, 0u);
+  EXPECT_STREQ(config.profile_out, "");
   EXPECT_STREQ(config.report, "");
 }
 
@@ -66,7 +68,7 @@ TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
       "classes:dense,sized_delete:trust,cache:1M,heaps:6,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:"
       "on,"
-      "check:on,quarantine:3M,served:/dev/null,report:/tmp/a "
+      "check:on,quarantine:3M,profile:512K,profile_out:/tmp/p,served:/dev/null,report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
@@ -306,15 +308,16 @@ TEST_F(ConfigTest, WhatWasComplainedOfIsMarkedInTheEnvironment) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "check", "8388608", "auto",    "adaptive", "67108864", "67108864",
-                                  "1000",    "auto",  "off",     "4194304", "",         ""};
+  const char* const defaults[] = {"default", "check", "8388608", "auto", "adaptive", "67108864", "67108864", "1000",
+                                  "auto",    "off",   "4194304", "off",  "",         "",         ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
       "classes:dense,sized_delete:trust,cache:1,heaps:7,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:"
       "on,check:"
       "on,"
-      "quarantine:5,report:/dev/null");
-  const char* const values[] = {"dense", "trust", "1", "7", "one", "2", "3072", "4", "on", "on", "5", "/dev/null", ""};
+      "quarantine:5,profile:4K,profile_out:/tmp/p,report:/dev/null");
+  const char* const values[] = {"dense", "trust", "1", "7",    "one",    "2",         "3072", "4",
+                                "on",    "on",    "5", "4096", "/tmp/p", "/dev/null", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 

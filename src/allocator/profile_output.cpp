@@ -1,0 +1,71 @@
+#include "allocator/profile_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include "allocator/allocator.h"
+#include "base/fatal.h"
+#include "base/system_call.h"
+#include "base/text.h"
+#include "os/clock.h"
+#include "os/process.h"
+#include "profile/pprof_file.h"
+
+namespace snug {
+namespace {
+
+using OutPath = Text<sizeof(Config::profile_out) + 32>;
+
+// The path of this process, as configured, with the process's number.
+OutPath out_path() {
+  OutPath path;
+  bool has_number = false;
+  for (const char* c = allocator.config.profile_out; *c != 0; ++c) {
+    if (c[0] == '%' && c[1] == 'p') {
+      path.add(uint64_t{os::process_id()});
+      has_number = true;
+      ++c;
+    } else {
+      path.put(*c);
+    }
+  }
+  if (!has_number) path.put('.').add(uint64_t{os::process_id()});
+  return path;
+}
+
+}  // namespace
+
+int write_profile(int descriptor, int format) {
+  if (format != SNUG_PROFILE_PPROF && format != SNUG_PROFILE_COLLAPSED) return EINVAL;
+  if (!allocator.profile.has_been_on()) return ENODATA;
+  HeapProfile::Copy copy;
+  if (!allocator.profile.copy(&copy)) return ENOMEM;
+  os::OutputStream out(descriptor);
+  if (format == SNUG_PROFILE_PPROF)
+    write_pprof(out, copy, allocator.profile.mean(), os::nanoseconds_since_1970());
+  else
+    write_collapsed(out, copy);
+  allocator.profile.release(copy);
+  return out.flush();
+}
+
+// Into another file first, so that a reader never finds half a profile.
+void write_profile_out() {
+  if (allocator.config.profile_out[0] == 0 || !allocator.profile.has_been_on()) return;
+  const OutPath path = out_path();
+  OutPath draft = path;
+  draft.add("~");
+  const long file =
+      system_call(SYS_openat, AT_FDCWD, draft.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+  const int error = file < 0 ? static_cast<int>(-file) : write_profile(static_cast<int>(file), SNUG_PROFILE_PPROF);
+  if (file >= 0) system_call(SYS_close, file);
+  if (error == 0 && system_call(SYS_renameat, AT_FDCWD, draft.data(), AT_FDCWD, path.data()) == 0) return;
+  if (file >= 0) system_call(SYS_unlinkat, AT_FDCWD, draft.data(), 0);
+  Text<sizeof(Config::profile_out) + 128> line;
+  line.add("snug: cannot write the heap profile to ").add_printable(path.data(), path.size());
+  line.add(": error ").add(static_cast<uint64_t>(error)).add("\n");
+  write_line(line.data(), line.size());
+}
+
+}  // namespace snug

@@ -1,0 +1,135 @@
+#include "profile_command/profile_command.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "config/configuration.h"
+#include "library/snug_library.h"
+#include "process/passed_signals.h"
+#include "process/temporary_folder.h"
+#include "profile_command/profile_table.h"
+#include "text/number_within.h"
+#include "text/printable.h"
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+constexpr const char* kStandardOutput = "-";
+
+constexpr const char* kExamples = R"(Examples:
+  snug profile ./server --port 7000
+      Runs it on snug with the heap profile; at its end, which stacks hold its memory.
+  snug profile --peak -o prof.pb ./job && go tool pprof -http=: prof.pb
+      What was live when most was; the profile itself for pprof, Pyroscope or speedscope.
+  snug profile --allocated --collapsed stacks.txt ./job
+      What was allocated in all; one line a stack, as flamegraph.pl takes it.
+  snug profile --show prof.pb
+  snug profile --diff before.pb after.pb
+      What is more, and what is less, by stack.
+
+Options of snug stand before the program; -- may stand between. Stacks need programs and libraries with frame pointers
+(-fno-omit-frame-pointer); of others the innermost calls alone are known. Names are looked up by llvm-symbolizer or
+addr2line. Each process writes its own profile; shown is that of the program itself.
+
+Exit status: the program's own; 126 or 127 if it cannot be executed. Of --show and --diff: 0, or 2 for wrong usage.)";
+
+void write_file(const std::string& path, const std::string& text) {
+  if (path == kStandardOutput) {
+    std::cout << text << std::flush;
+    return;
+  }
+  std::ofstream file(path);
+  if (!(file << text << std::flush)) throw UserError(fmt::format("cannot write '{}'", printable(path)));
+}
+
+}  // namespace
+
+ProfileCommand::ProfileCommand(CLI::App& app, const std::vector<std::string>& program) : program_(program) {
+  command_ = app.add_subcommand("profile",
+                                "snug profile [options] program [arguments...]\n"
+                                "Which stacks hold a program's memory, by a sampled heap profile");
+  command_->footer(kExamples);
+  command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
+      ->type_name("PATH");
+  command_->add_option("--conf", configuration_, "Settings of snug, added to SNUG_CONF")->type_name("KEY:VALUE,...");
+  command_->add_option("--distance", distance_, "Mean distance between samples, in bytes from 1K to 1G")
+      ->capture_default_str()
+      ->type_name("SIZE");
+  auto* live = command_->add_flag("--live", live_, "Show what is live at the end, the default");
+  auto* allocated = command_->add_flag("--allocated", allocated_, "Show what was allocated in all")->excludes(live);
+  command_->add_flag("--peak", peak_, "Show what was live when most was")->excludes(live)->excludes(allocated);
+  command_->add_option("-n,--rows", most_, "Stacks that are shown")
+      ->check(number_within(std::uint64_t{1}, std::uint64_t{1000000}))
+      ->capture_default_str();
+  command_->add_option("-o,--output", out_file_, "Write the program's profile there, for pprof")->type_name("FILE");
+  command_->add_option("--collapsed", collapsed_file_, "Write a line for each stack; - for standard output")
+      ->type_name("FILE");
+  command_->add_option("--json", json_file_, "Write all stacks as JSON (snug.profile/1); - for standard output")
+      ->type_name("FILE");
+  auto* show = command_->add_option("--show", shown_, "Show a profile that was written before")->type_name("FILE");
+  command_->add_option("--diff", compared_, "Show what differs between two profiles")
+      ->type_name("BEFORE AFTER")
+      ->excludes(show);
+}
+
+ProfileMeasure ProfileCommand::measure() const {
+  return allocated_ ? ProfileMeasure::kAllocated : peak_ ? ProfileMeasure::kPeak : ProfileMeasure::kLive;
+}
+
+void ProfileCommand::show(const HeapProfileFile& profile, std::FILE* people) const {
+  fmt::print(people, "{}", profile_table(profile, measure(), most_));
+  if (!collapsed_file_.empty()) write_file(collapsed_file_, collapsed_stacks(profile, measure()));
+  if (!json_file_.empty()) write_file(json_file_, profile_json(profile).dump(2) + "\n");
+}
+
+int ProfileCommand::execute() const {
+  const bool reads = !shown_.empty() || !compared_.empty();
+  if (!shown_.empty() && !program_.empty()) throw UserError("--show reads a profile, and takes no program");
+  if (!compared_.empty() && program_.size() != 1) throw UserError("--diff takes two profiles: --diff BEFORE AFTER");
+  if (!reads && program_.empty()) throw UserError("name a program, as in: snug profile ./job (or --show, --diff)");
+  if (!reads) return run_program();
+  // JSON or lines on standard output are for programs.
+  std::FILE* const people = collapsed_file_ == kStandardOutput || json_file_ == kStandardOutput ? stderr : stdout;
+  // The word behind BEFORE is where a program would stand.
+  HeapProfileFile profile(shown_.empty() ? program_[0] : shown_);
+  if (!compared_.empty()) profile.subtract(HeapProfileFile(compared_));
+  show(profile, people);
+  return 0;
+}
+
+int ProfileCommand::run_program() const {
+  int status = 0;
+  {
+    const TemporaryFolder folder;
+    Command command{program_, Environment::current(), "", "", ""};
+    command.environment.preload(find_snug_library(library_));
+    check_settings(configuration_);
+    check_settings("profile:" + distance_);
+    if (!configuration_.empty()) command.environment.configure_snug(configuration_);
+    command.environment.configure_snug("profile:" + distance_ + ",profile_out:" + (folder.path() / "%p.pb").string());
+    const EndedProgram ended = run_passing_signals(command);
+    status = ended.status;
+    const auto file = folder.path() / fmt::format("{}.pb", ended.pid);
+    if (std::filesystem::exists(file)) {
+      if (!out_file_.empty())
+        std::filesystem::copy_file(file, out_file_, std::filesystem::copy_options::overwrite_existing);
+      show(HeapProfileFile(file.string()), stderr);
+    } else {
+      fmt::print(stderr,
+                 "snug: the program wrote no profile: it ended by _exit or a signal, or is not served "
+                 "(`snug doctor` tells)\n");
+    }
+  }
+  if (WIFSIGNALED(status)) end_by_signal(WTERMSIG(status));
+  return WEXITSTATUS(status);
+}
+
+}  // namespace snug::tool
