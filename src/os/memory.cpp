@@ -17,6 +17,10 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+// Linux 4.17 has it; the headers of glibc 2.17 do not.
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
 
 namespace snug::os {
 namespace {
@@ -73,7 +77,12 @@ void* reserve(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_NON
 
 bool commit(void* start, size_t bytes) { return system_call(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE) == 0; }
 
-void* map_near(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE); }
+bool map_at(void* place, size_t bytes) {
+  void* const start = map_pages(place, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED_NOREPLACE);
+  if (start == place) return true;
+  if (start != nullptr) release(start, bytes);  // an older kernel takes the place for a hint
+  return false;
+}
 
 void* map_read_only(size_t bytes) { return map_pages(nullptr, bytes, PROT_READ); }
 
@@ -111,8 +120,9 @@ bool answers_for_addresses() {
     return false;
   }
   page = map_pages(page, page_size(), PROT_READ | PROT_WRITE);
-  if (page == nullptr) return false;
-  void* none = nullptr;  // another thread may have asked meanwhile, and have one
+  // Another thread may have asked meanwhile, and have one: where that came again, this thread's would.
+  if (page == nullptr) return asked_about.load(kRelaxed) != nullptr;
+  void* none = nullptr;
   if (!asked_about.compare_exchange_strong(none, page, kRelaxed)) release(page, page_size());
   return true;
 }

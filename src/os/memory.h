@@ -22,9 +22,9 @@ bool commit(void* start, size_t bytes);
 
 // Zeroed memory aligned to `alignment` (a power of two). Null when refused.
 void* map(size_t bytes, size_t alignment);
-// Memory as of reserve() and commit(), with which it makes one mapping where it lies beside such: at `hint`, if nothing
-// is mapped there, else anywhere.
-void* map_near(void* hint, size_t bytes);
+// Maps memory at the place, as of reserve() and commit(), with which it makes one mapping where it lies beside such.
+// False if something is mapped there, or the OS refuses.
+bool map_at(void* place, size_t bytes);
 
 // A mapping of zeros that costs nothing until commit() makes a part of it writable. Null when refused.
 void* map_read_only(size_t bytes);

@@ -130,15 +130,11 @@ bool PageMap::release_chunk(PageId first) {
 }
 
 bool PageMap::retake_chunk(PageId first) {
-  void* wanted = start_of(first);
-  void* start = os::map_near(wanted, kChunkSize);
-  if (start == wanted) {
-    os::prefer_small_pages(start, kChunkSize);
-    reserved_.fetch_add(kChunkSize, kRelaxed);
-    return true;
-  }
-  if (start != nullptr) os::release(start, kChunkSize);
-  return false;
+  char* const start = start_of(first);
+  if (!os::map_at(start, kChunkSize)) return false;
+  os::prefer_small_pages(start, kChunkSize);
+  reserved_.fetch_add(kChunkSize, kRelaxed);
+  return true;
 }
 
 bool PageMap::release_unused(Reservation reservation) {

@@ -70,6 +70,10 @@ class PageEntry {
 // One chunk. Guarded by the span store's lock; but the owner of pages in use reads without it whether the paging is
 // small, as it then stays so, and which of its own pages are dirty.
 struct Chunk {
+  // True if the two are one mapping to the OS where they are neighbours, or none is ours.
+  bool is_like(const Chunk& other) const {
+    return is_ours == other.is_ours && (!is_ours || paging == other.paging);
+  }
   // How many of `pages` pages from `first` on are dirty.
   uint32_t count_dirty(uint32_t first, PageCount pages) const {
     uint32_t count = 0;

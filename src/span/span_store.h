@@ -17,6 +17,7 @@
 //   for every chunk:   free spans do not overlap, and the entries lead to those that lie in bins; the rest is
 //                      allocated, or the wilderness's
 //   dirty_pages_       == number of dirty pages in free spans;   aging_pages_ == the same of those in the lists of ages
+//   chunks_            == number of chunks that are ours;   splits_ == number of neighbours that are not alike
 //   no two free spans of one chunk are neighbours; what is detached counts as allocated
 //   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,
 //   and each but the last ends one
@@ -208,9 +209,10 @@ class SpanStore {
   }
   bool misses_chunk(uint32_t now) const SNUG_REQUIRES(lock_);
   void retire_wilderness() SNUG_REQUIRES(lock_);
-  bool supply_chunk(Paging paging) SNUG_REQUIRES(lock_);
+  enum class Supply { kAny, kNew };
+  bool supply_chunk(Paging paging, Supply supply = Supply::kAny) SNUG_REQUIRES(lock_);
   bool advise_chunk(Span* chunk, Paging paging) SNUG_REQUIRES(lock_);
-  void set_paging(PageId page, Paging paging) SNUG_REQUIRES(lock_);
+  void note_mapping(PageId chunk, bool is_ours, Paging paging) SNUG_REQUIRES(lock_);
   bool may_split_mappings() const SNUG_REQUIRES(lock_);
   void note_released(Span* span) SNUG_REQUIRES(lock_);
   bool leave_huge_paging(const Span& span) SNUG_REQUIRES(lock_);
@@ -221,6 +223,7 @@ class SpanStore {
   Span* take_in_one_chunk(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
   Span* take_over_chunks(PageCount pages) SNUG_REQUIRES(lock_);
   Span* take_row(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
+  Span* take_for_run(PageId at, PageCount most) SNUG_REQUIRES(lock_);
   bool may_extend_for_runs() const SNUG_REQUIRES(lock_) { return chunks_ < page_map_.chunks_for_runs(); }
   void put_in_run(Span* span) SNUG_REQUIRES(lock_);
   bool is_followed_by_free(PageId end, PageCount pages) const SNUG_REQUIRES(lock_);
@@ -236,6 +239,7 @@ class SpanStore {
   void insert(Span* span) SNUG_REQUIRES(lock_);
   void remove(Span* span) SNUG_REQUIRES(lock_);
   const char* check_chunks() SNUG_REQUIRES(lock_);
+  const char* check_mappings() SNUG_REQUIRES(lock_);
   const char* check_runs() SNUG_REQUIRES(lock_);
   uint32_t count_dirty(const Span& span) SNUG_REQUIRES(lock_);
   void mark_dirty(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
@@ -300,7 +304,7 @@ class SpanStore {
   size_t bytes_missing_ SNUG_GUARDED_BY(lock_) = 0;  // purged lately, and not taken again in huge pages so far
   // Milliseconds: when the first of those was purged, or a huge page last taken.
   uint32_t refaulted_since_ SNUG_GUARDED_BY(lock_) = 0;
-  uint32_t splits_ SNUG_GUARDED_BY(lock_) = 0;  // borders of paging, and chunks that are released
+  uint32_t splits_ SNUG_GUARDED_BY(lock_) = 0;  // neighbours of which only one is ours, or of different paging
   // Refills read it while large blocks are kept.
   alignas(kCacheLine) Atomic<size_t> bytes_grown_{0};
 };

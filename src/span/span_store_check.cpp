@@ -32,6 +32,21 @@ const char* SpanStore::check_chunks() {
   return found == free_pages_ ? nullptr : "span store: the tags of chunks do not lead to what lies in the bins";
 }
 
+const char* SpanStore::check_mappings() {
+  size_t chunks = 0;
+  uint32_t splits = 0;
+  Chunk before;
+  const PageCount one{kPagesPerChunk};
+  for (PageId chunk = page_map_.first_reserved(); chunk < page_map_.end_reserved(); chunk = chunk + one) {
+    const Chunk& record = page_map_.chunk(chunk);
+    chunks += record.is_ours ? 1 : 0;
+    splits += record.is_like(before) ? 0 : 1;
+    before = record;
+  }
+  splits += before.is_like(Chunk()) ? 0 : 1;
+  return chunks == chunks_ && splits == splits_ ? nullptr : "span store: the counts of chunks and mappings are wrong";
+}
+
 const char* SpanStore::check_runs() {
   size_t runs = 0;
   size_t run_pages = 0;
@@ -103,8 +118,9 @@ const char* SpanStore::check() {
     return "span store: pages that no thread has detached count as detached";
   if (dirty_pages != dirty_pages_ || aging_pages != aging_pages_ || free_pages != free_pages_)
     return "span store: the page counts are wrong";
-  const char* const broken = check_chunks();
-  return broken != nullptr ? broken : check_runs();
+  for (const auto check : FixedArray{&SpanStore::check_chunks, &SpanStore::check_mappings})
+    if (const char* const broken = (this->*check)(); broken != nullptr) return broken;
+  return check_runs();
 }
 
 }  // namespace snug

@@ -12,19 +12,20 @@
 namespace snug {
 namespace {
 
-// How often the window may be more than one mapping to the OS, which grants a process 65530 of them. The window splits
-// where chunks of different paging meet, and at a chunk of which the addresses are released.
+// How often the window may be more than one mapping to the OS, which grants a process 65530 of them. It splits where
+// chunks of different paging meet, and where what is ours ends.
 constexpr uint32_t kMostSplits = 32768;
 
 }  // namespace
 
 // Puts a whole clean chunk of the paging into the bins, or takes a step towards it: the caller looks again. False if
 // the OS refuses. The lock is held, here and in the private functions below; it is dropped during system calls.
-bool SpanStore::supply_chunk(Paging paging) {
+bool SpanStore::supply_chunk(Paging paging, Supply supply) {
   if (paging == Paging::kHuge && !may_split_mappings()) return false;
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
   Span* chunk = bins(other, false).shortest({kPagesPerChunk});
-  return chunk != nullptr ? advise_chunk(chunk, paging) : retake_chunk() || add_chunk();
+  if (chunk != nullptr) return advise_chunk(chunk, paging);
+  return (supply == Supply::kAny && retake_chunk()) || add_chunk();
 }
 
 // The chunk is free and wholly clean. Where it has had memory since it was mapped, a table of small pages is left,
@@ -41,33 +42,33 @@ bool SpanStore::advise_chunk(Span* chunk, Paging paging) {
       os::prefer_small_pages(start, kChunkSize);
   }
   leave_hand(*chunk);
-  if (granted) set_paging(chunk->first, paging);
+  if (granted) note_mapping(chunk->first, true, paging);
   insert(chunk);
   return granted;
 }
 
-// Notes what the OS was advised, or is about to be. What is not ours has small pages.
-void SpanStore::set_paging(PageId page, Paging paging) {
-  const PageId chunk = page.start_of_chunk();
-  Paging& was = page_map_.chunk(chunk).paging;
-  if (was == paging) return;
+// Notes what the addresses of a chunk are to the OS, or are about to be, and how many mappings that makes of the window:
+// neighbours that are alike are one.
+void SpanStore::note_mapping(PageId chunk, bool is_ours, Paging paging) {
+  Chunk& record = page_map_.chunk(chunk);
   const PageCount one{kPagesPerChunk};
   for (const bool is_behind : FixedArray{false, true}) {
-    if (is_behind ? chunk.value + one.value >= page_map_.page_limit() : chunk.value == 0) continue;
-    const bool meets = page_map_.chunk(is_behind ? chunk + one : chunk - one).paging != was;
-    splits_ += meets ? -1 : 1;
+    const bool is_edge = is_behind ? chunk.value + one.value >= page_map_.page_limit() : chunk.value == 0;
+    const Chunk neighbour = is_edge ? Chunk() : page_map_.chunk(is_behind ? chunk + one : chunk - one);
+    const bool met = !record.is_like(neighbour);
+    const bool meets = is_ours != neighbour.is_ours || (is_ours && paging != neighbour.paging);
+    splits_ += (meets ? 1 : 0) - (met ? 1 : 0);
   }
-  store_shared(was, paging);
+  record.is_ours = is_ours;
+  store_shared(record.paging, paging);
 }
 
 bool SpanStore::may_split_mappings() const { return splits_ < kMostSplits; }
 
 // The chunk's addresses are gone, and its span is in no bin.
 void SpanStore::note_released(Span* span) {
-  set_paging(span->first, Paging::kSmall);
-  page_map_.chunk(span->first).is_ours = false;
+  note_mapping(span->first, false, Paging::kSmall);
   released_.push_front(span);
-  ++splits_;
   --chunks_;
 }
 
@@ -76,8 +77,8 @@ void SpanStore::note_released(Span* span) {
 bool SpanStore::leave_huge_paging(const Span& span) {
   Chunk& chunk = page_map_.chunk(span.first);
   if (chunk.paging == Paging::kSmall) return false;
-  set_paging(span.first, Paging::kSmall);
   const PageId first = span.first.start_of_chunk();
+  note_mapping(first, true, Paging::kSmall);
   for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
     const PageEntry entry = page_map_.entry(first + PageCount{i});
     if (!entry.is_free_span()) continue;
@@ -118,7 +119,7 @@ bool SpanStore::add_chunk() {
     committed = page_map_.commit_chunk(start);
   }
   if (committed) {
-    page_map_.chunk(span->first).is_ours = true;
+    note_mapping(span->first, true, Paging::kSmall);
     ++chunks_;
     insert(span);
     return true;
@@ -133,7 +134,6 @@ bool SpanStore::add_chunk() {
     page_map_.release_chunk(span->first);
   }
   released_.push_back(span);
-  ++splits_;
   return false;
 }
 
@@ -150,8 +150,7 @@ bool SpanStore::retake_chunk() {
     released_.push_back(span);  // its place is taken: the next call tries another chunk
     return false;
   }
-  page_map_.chunk(span->first).is_ours = true;
-  --splits_;
+  note_mapping(span->first, true, Paging::kSmall);
   ++chunks_;
   insert(span);
   return true;

@@ -36,13 +36,17 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
   return span;
 }
 
-// Each new chunk lies behind the one before, so that new ones soon make a row.
+// Each new chunk lies behind the one before, so that new ones soon make a row. Those that were released went in rows, as
+// a rule, and come again in the same order; where they lie scattered, only some are tried.
 Span* SpanStore::take_over_chunks(PageCount pages) {
-  for (;;) {
+  for (uint32_t tries = 2 * (pages.value / kPagesPerChunk + 1);; tries -= min(tries, 1u)) {
     prepare_records();
     if (const Optional<PageId> first = ChunkRow(page_map_, pages, Paging::kSmall).find())
       return take_row(*first, pages);
-    if (!may_extend_for_runs() || (!supply_chunk(Paging::kSmall) && !await_others())) return nullptr;
+    if (!may_extend_for_runs()) return nullptr;
+    const bool supplied = supply_chunk(Paging::kSmall, tries != 0 ? Supply::kAny : Supply::kNew) ||
+                          (tries == 0 && retake_chunk());  // the window is full, or the OS refuses
+    if (!supplied && !await_others()) return nullptr;
   }
 }
 
@@ -51,15 +55,7 @@ Span* SpanStore::take_row(PageId first, PageCount pages) {
   PageId next = first;
   bool grew = false;
   for (uint32_t left = pages.value; left != 0;) {
-    Span* span = page_map_.entry(next).record<Span>();
-    remove(span);
-    if (left < kPagesPerChunk && !span->dirty && page_map_.chunk(next).paging == Paging::kHuge) {
-      // Its first touch backs the rest of the chunk too.
-      count_growth(next, span->pages);
-      mark_dirty(next, span->pages);
-      grew = true;
-    }
-    span = take_located(span, {min(left, kPagesPerChunk)}, {1}, Paging::kSmall, nullptr);
+    Span* const span = take_for_run(next, {min(left, kPagesPerChunk)});
     put_in_run(span);
     grew = grew || span->grew;
     left -= min(left, span->pages.value);
@@ -68,6 +64,21 @@ Span* SpanStore::take_row(PageId first, PageCount pages) {
   run->grew = grew;
   run->run = next - first;
   return run;
+}
+
+// Takes up to so many pages of the free span that begins there.
+Span* SpanStore::take_for_run(PageId at, PageCount most) {
+  Span* const span = page_map_.entry(at).record<Span>();
+  remove(span);
+  const bool backs_rest = !span->dirty && span->pages > most && page_map_.chunk(at).paging == Paging::kHuge;
+  if (backs_rest) {
+    // The first touch backs the rest of the chunk too.
+    count_growth(at, span->pages);
+    mark_dirty(at, span->pages);
+  }
+  Span* const taken = take_located(span, min(span->pages, most), {1}, Paging::kSmall, nullptr);
+  taken->grew = taken->grew || backs_rest;
+  return taken;
 }
 
 void SpanStore::put_in_run(Span* span) {
@@ -198,9 +209,7 @@ bool SpanStore::lengthen_run(Span* first, PageCount more) {
   PageId next = end;
   bool grew = false;
   for (const PageId wanted = end + more; next < wanted;) {
-    Span* span = page_map_.entry(next).record<Span>();
-    remove(span);
-    span = take_located(span, min(span->pages, wanted - next), {1}, Paging::kSmall, nullptr);
+    Span* const span = take_for_run(next, wanted - next);
     grew = grew || span->grew;
     next = span->first + span->pages;
     if (span->first.in_chunk() != 0) {

@@ -1,5 +1,6 @@
 // Chunks that the span store gives back, addresses and all, and takes again.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <fstream>
@@ -75,6 +76,55 @@ TEST_F(SpanChunksTest, ReleasesWholeChunksAndRetakesThem) {
   ASSERT_NE(fresh, nullptr);
   own.touch(fresh, fresh->pages);
   own.spans.free(kept, {0});
+}
+
+// Another mapping of the program may lie there by then.
+TEST_F(SpanChunksTest, AChunkWhosePlaceIsTakenStaysAway) {
+  Span* const kept = own.spans.allocate({1});
+  Span* const span = own.spans.allocate(kWhole);
+  char* const place = own.start_of(span);
+  own.free_touched(span);
+  ASSERT_TRUE(own.spans.trim(0));
+  constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  char* const others = static_cast<char*>(mmap(place, kPageSize, PROT_READ | PROT_WRITE, kKind, -1, 0));
+  ASSERT_EQ(others, place);
+  *others = 7;
+  Span* const elsewhere = own.spans.allocate(kWhole);
+  ASSERT_NE(elsewhere, nullptr);
+  EXPECT_NE(own.start_of(elsewhere), place);
+  own.touch(elsewhere, kWhole);
+  EXPECT_EQ(*others, 7);
+  expect_sound();
+  munmap(others, kPageSize);
+  const Span* const again = own.spans.allocate(kWhole);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(own.start_of(again), place);
+  own.spans.free(kept, {0});
+}
+
+// Each chunk that comes again for nothing would count against the limits of the process.
+TEST_F(SpanChunksTest, ALongRunTakesFewScatteredChunksAgain) {
+  constexpr size_t kChunks = 64;
+  std::vector<Span*> spans;
+  for (size_t i = 0; i < kChunks; ++i) spans.push_back(own.spans.allocate(kWhole));
+  for (size_t i = 0; i < kChunks; i += 2) own.spans.free(spans[i], kWhole);
+  EXPECT_TRUE(own.spans.trim(0));
+  EXPECT_EQ(chunks(), kChunks / 2);
+  constexpr size_t kOfRun = 3;
+  EXPECT_NE(own.spans.allocate_run({kOfRun * kPagesPerChunk}, {1}), nullptr);
+  EXPECT_LE(chunks(), kChunks / 2 + 2 * (kOfRun + 1) + kOfRun);
+}
+
+// What a long run leaves comes again for the next as it was.
+TEST_F(SpanChunksTest, ALongRunComesAgain) {
+  const PageCount length{40 * kPagesPerChunk};
+  void* const run = own.spans.allocate_run(length, {1});
+  Span* const behind = own.spans.allocate({1});
+  EXPECT_TRUE(own.spans.free_run(run));
+  EXPECT_TRUE(own.spans.trim(0));
+  EXPECT_EQ(chunks(), 1u);
+  EXPECT_EQ(own.spans.allocate_run(length, {1}), run);
+  own.spans.free(behind, {0});
 }
 
 }  // namespace

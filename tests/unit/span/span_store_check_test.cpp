@@ -53,6 +53,8 @@ TEST_F(SpanStoreCheckTest, TagsOfAChunk) {
   expect_told_of_tag(used->first + PageCount{2}, entry, "span store: a tag leads to no free span that begins there");
   expect_told(own.page_map.chunk(free->first).is_ours, false,
               "span store: the tags of chunks do not lead to what lies in the bins");
+  expect_told(own.page_map.chunk(own.page_map.end_reserved() - PageCount{kPagesPerChunk}).is_ours, true,
+              "span store: the counts of chunks and mappings are wrong");
   own.page_map.set_class(free->first + PageCount{1}, 1);
   EXPECT_STREQ(own.spans.check(), "span store: a page of a free span has a class");
   own.page_map.set_class(free->first + PageCount{1}, 0);
