@@ -71,9 +71,7 @@ class PageEntry {
 // small, as it then stays so, and which of its own pages are dirty.
 struct Chunk {
   // True if the two are one mapping to the OS where they are neighbours, or none is ours.
-  bool is_like(const Chunk& other) const {
-    return is_ours == other.is_ours && (!is_ours || paging == other.paging);
-  }
+  bool is_like(const Chunk& other) const { return is_ours == other.is_ours && (!is_ours || paging == other.paging); }
   // How many of `pages` pages from `first` on are dirty.
   uint32_t count_dirty(uint32_t first, PageCount pages) const {
     uint32_t count = 0;

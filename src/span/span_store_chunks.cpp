@@ -47,8 +47,8 @@ bool SpanStore::advise_chunk(Span* chunk, Paging paging) {
   return granted;
 }
 
-// Notes what the addresses of a chunk are to the OS, or are about to be, and how many mappings that makes of the window:
-// neighbours that are alike are one.
+// Notes what the addresses of a chunk are to the OS, or are about to be, and how many mappings that makes of the
+// window: neighbours that are alike are one.
 void SpanStore::note_mapping(PageId chunk, bool is_ours, Paging paging) {
   Chunk& record = page_map_.chunk(chunk);
   const PageCount one{kPagesPerChunk};

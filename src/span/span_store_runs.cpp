@@ -36,8 +36,8 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
   return span;
 }
 
-// Each new chunk lies behind the one before, so that new ones soon make a row. Those that were released went in rows, as
-// a rule, and come again in the same order; where they lie scattered, only some are tried.
+// Each new chunk lies behind the one before, so that new ones soon make a row. Those that were released went in rows,
+// as a rule, and come again in the same order; where they lie scattered, only some are tried.
 Span* SpanStore::take_over_chunks(PageCount pages) {
   for (uint32_t tries = 2 * (pages.value / kPagesPerChunk + 1);; tries -= min(tries, 1u)) {
     prepare_records();

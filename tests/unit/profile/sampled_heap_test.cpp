@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <set>
 
@@ -50,21 +51,19 @@ class Told {
 class SampledHeapTest : public testing::Test {
  protected:
   void SetUp() override {
-    told_ = new Told;  // its hooks are called as long as blocks live
-    sampler_ = new snug_sampler{told_, Told::sampled, Told::freed};
-    snug_set_sampler(sampler_);
+    snug_set_sampler(&sampler_);
     ASSERT_EQ(snug_profile_start(4096), 0);
   }
   void TearDown() override {
     snug_profile_stop();
     snug_set_sampler(nullptr);
-    EXPECT_EQ(told_->live(), 0u);
+    EXPECT_EQ(told_->live(), 0u);  // so that no hook is called any more
     EXPECT_EQ(allocator.profile.check(), nullptr);
     EXPECT_EQ(snug_check(0), nullptr);
   }
 
-  Told* told_ = nullptr;
-  snug_sampler* sampler_ = nullptr;
+  const std::unique_ptr<Told> told_ = std::make_unique<Told>();
+  const snug_sampler sampler_{told_.get(), Told::sampled, Told::freed};
 };
 
 TEST_F(SampledHeapTest, EachSizeIsSampledAsOftenAsItShould) {

@@ -117,7 +117,7 @@ TEST_F(SpanChunksTest, ALongRunTakesFewScatteredChunksAgain) {
 
 // What a long run leaves comes again for the next as it was.
 TEST_F(SpanChunksTest, ALongRunComesAgain) {
-  const PageCount length{40 * kPagesPerChunk};
+  const PageCount length{20 * kPagesPerChunk};
   void* const run = own.spans.allocate_run(length, {1});
   Span* const behind = own.spans.allocate({1});
   EXPECT_TRUE(own.spans.free_run(run));
