@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "allocator/control_answers.h"
 #include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/fatal.h"
@@ -109,6 +110,11 @@ bool Allocator::open_parts() {
   if (!registry.open(*table)) return false;
   bound_heaps();
   bound_memory();
+  if (config.publish) {
+    control.open(answer_tool);
+    config.idle_thread = BackgroundThreadMode::kOn;
+    background.invite();
+  }
   if (config.idle_thread != BackgroundThreadMode::kOff) {
     background.open(config.idle_thread);
     spans.set_wake_event(background.wake_event());
@@ -196,12 +202,38 @@ void Allocator::open_inline_paths() {
 // it stands in files.
 void Allocator::bound_memory() {
   most_memory = min(os::total_memory_and_swap(), os::address_space_limit());
-  const Retained retained = retained_within(min(os::memory_limit(), most_memory), config, config_set);
+  const Retained retained = bound_stores();
+  caches.open({retained.cache, retained.caches, config.batch});
+}
+
+Retained Allocator::bound_stores() {
+  const Retained retained = retained_within(min(os::memory_limit(), most_memory), config, config_set | config_changed);
   spans.set_retention({config.retain, config.purge_after});
   mappings.set_retention({config.retain_large, config.purge_after});
   spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
   mappings.bound_retention(retained.large.bytes, retained.large.by_age);
-  caches.open({retained.cache, retained.caches, config.batch});
+  return retained;
+}
+
+int Allocator::change_settings(const char* text, Text<256>& message) {
+  if (!ensure_open()) return ENOMEM;
+  static constinit Text<256> complaint;
+  const LockGuard guard(opening_);
+  complaint = {};
+  uint32_t keys = 0;
+  const Config wanted = parse_config(text, &keys, [](const char* line, size_t length) { complaint.add(line, length); });
+  message = complaint;
+  if (message.size() != 0 || keys == 0) return EINVAL;
+  for (size_t key = 0; key != kConfigKeys; ++key)
+    if ((keys >> key & 1) != 0 && !may_change(key)) {
+      message.add(kConfigTable[key].key).add(" is read when the process starts, and cannot be changed later\n");
+      return EPERM;
+    }
+  take_changes(config, wanted, keys);
+  store_shared(config_changed, config_changed | keys);
+  bound_stores();
+  background.wake_event().remind();
+  return 0;
 }
 
 void Allocator::before_fork() SNUG_UNPROVED {
@@ -237,8 +269,10 @@ void Allocator::after_fork_in_child() SNUG_UNPROVED {
     ForkOrder<Allocator>::after_in_child(*this);
   revocation.after_fork_in_child();
   peak.after_fork_in_child();
+  control.after_fork_in_child();
   shared_allocations.store(0, kRelaxed);  // the child counts its own
   if (!is_open()) return;
+  if (config.publish) background.invite();
   caches.count_anew();
   if (!forks_alone_) caches.orphan_others();
 }

@@ -8,10 +8,12 @@
 #include "allocator/peak.h"
 #include "base/atomic.h"
 #include "base/lock.h"
+#include "base/text.h"
 #include "checked/block_note.h"
 #include "checked/guarded_pages.h"
 #include "checked/quarantine.h"
 #include "checked/stack_depot.h"
+#include "control/control_thread.h"
 #include "os/open_streams.h"
 #include "profile/heap_profile.h"
 #include "size/class_table.h"
@@ -39,13 +41,15 @@ struct Allocator {
   ArrayStore arrays{arena};
   ThreadCacheList caches{arena, registry, arrays};
   CacheRevocation revocation{registry};
+  ControlThread control;  // with publish:on
   BackgroundThread background;
 
   alignas(kCacheLine) Atomic<uint64_t> shared_allocations{0};  // by threads without a cache
 
-  // Every slow operation reads these; nothing writes them once the allocator is open.
+  // Every slow operation reads these; nothing writes them once the allocator is open, but change_settings() some.
   alignas(kCacheLine) Config config;
-  uint32_t config_set = 0;  // bits of the keys that the environment set
+  uint32_t config_set = 0;      // bits of the keys that the environment set
+  uint32_t config_changed = 0;  // of those that change_settings() has
   const ClassTable* table = &kRoomyTable;
   size_t most_memory = SIZE_MAX;  // bytes: a request beyond this cannot be served
 
@@ -67,6 +71,8 @@ struct Allocator {
   bool is_plain() const { return plain_.load(kAcquire); }
   // True if it is open and every block is checked (allocator/checked_blocks.h).
   bool is_checked() const { return checked_.load(kRelaxed); }
+  // The setting, which may change while the process runs.
+  uint32_t purge_after() { return AtomicRef<uint32_t>(config.purge_after).load(kRelaxed); }
   // The same at the end of the process. A signal handler may have called exit() in the middle of open(): then this does
   // not wait for the lock, which the interrupted code holds.
   bool ensure_open_at_exit() { return is_open() || (!opening_.is_held() && open()); }
@@ -74,6 +80,10 @@ struct Allocator {
   // Starts the heap profile. 0, or why it cannot: EINVAL, ENOMEM or ENOTSUP.
   int start_profile(size_t distance);
   void stop_profile();
+
+  // Changes settings as SNUG_CONF has them, those that may_change(). 0; or EPERM for another key, EINVAL for a mistake,
+  // which the message tells, and nothing has changed.
+  int change_settings(const char* text, Text<256>& message);
 
   // Registers the fork handlers, if possible before any other library does.
   void watch_forks();
@@ -113,6 +123,7 @@ struct Allocator {
   void open_inline_paths();
   int begin_profile(size_t distance) SNUG_REQUIRES(opening_);
   void bound_memory();
+  Retained bound_stores();
 
   Atomic<bool> open_{false};
   Atomic<bool> plain_{false};

@@ -1,6 +1,6 @@
-// BackgroundLifecycle: how the background thread comes, works, sleeps and goes. The class Idle defines what its work
-// is, when it is superfluous (at most one thread has a cache), whether it stays nevertheless because of silent threads,
-// which have never allocated, and how a thread is started and joined.
+// BackgroundLifecycle: how the background thread comes, works, sleeps (live() says how long) and goes. The class Thread
+// defines what its work is, when it is superfluous (at most one thread has a cache), whether it stays nevertheless
+// because of silent threads, which have never allocated, and how a thread is started and joined.
 //
 // A thread that changes whether the background thread is superfluous reads the wake event afterwards, and a thread that
 // changes the wake event reads afterwards whether the background thread is superfluous. Both are sequentially
@@ -47,10 +47,11 @@ class BackgroundLifecycle {
     return false;
   }
 
-  // The background thread's main function.
-  static void live(Thread& thread, uint32_t period) {
+  // The background thread's main function. `period`: the class's, which may change meanwhile.
+  static void live(Thread& thread) {
     thread.wake_event_.await_arrival();
-    for (uint32_t patience = period;;) {
+    for (uint32_t patience = thread.period();;) {
+      const uint32_t period = thread.period();
       thread.wake_event_.doze(period);
       const bool willing = thread.give_back_overdue();
       const bool is_beside_silent = thread.sees_silent_threads();

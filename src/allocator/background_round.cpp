@@ -30,7 +30,7 @@ bool BackgroundThread::give_back_overdue() {
   // pass over all heaps begins each half of purge_after, so that no empty page gets older than purge_after. If the OS
   // has refused, or the thread has left, the next pass goes on where this one stopped.
   const uint32_t now = os::milliseconds();
-  if (now - went_round_at_ >= allocator.config.purge_after / 2) {
+  if (now - went_round_at_ >= allocator.purge_after() / 2) {
     went_round_at_ = now;
     all_went = exhaust([this] {
       const LockGuard guard(hands_);  // so that a fork, or a thread that counts, finds nothing detached

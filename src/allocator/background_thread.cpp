@@ -54,7 +54,9 @@ void BackgroundThread::start() {
   if (os::thread_count() == 0 && is_superfluous() && !has_seen_threads_made_.load(kRelaxed)) return;
   if (!permitted_.load(kRelaxed) || forking_.load(kRelaxed)) return;
   if (was_refused_.load(kRelaxed) && os::milliseconds() - refused_at_.load(kRelaxed) < kBeforeAnother) return;
-  if (Lifecycle::start(*this)) await_first_steps();
+  if (!Lifecycle::start(*this)) return;
+  await_first_steps();
+  allocator.control.start();
 }
 
 bool BackgroundThread::start_thread() {
@@ -91,10 +93,12 @@ void BackgroundThread::take_first_steps() {
 
 void BackgroundThread::live() {
   take_first_steps();
-  Lifecycle::live(*this, max(allocator.config.purge_after / kLooks, kLeastPeriod));
+  Lifecycle::live(*this);
   give_back_excess();
   note_leave();
 }
+
+uint32_t BackgroundThread::period() const { return max(allocator.purge_after() / kLooks, kLeastPeriod); }
 
 bool BackgroundThread::is_superfluous() const { return is_automatic_ && allocator.caches.cache_count() <= 1; }
 
@@ -117,7 +121,10 @@ void BackgroundThread::note_leave() {
 // A dismissed background thread stays unjoined: main's thread does not wait, and another thread may be joining it
 // already.
 void BackgroundThread::thread_ended() {
-  if (is_main_thread()) return wake_event_.dismiss();
+  if (is_main_thread()) {
+    allocator.control.dismiss();
+    return wake_event_.dismiss();
+  }
   Lifecycle::settle(*this);
   // A thread that seems silent may be one that is just ending. So the background thread is sent away first in any case,
   // and is invited again only if there still is such a thread.

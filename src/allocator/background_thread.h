@@ -53,11 +53,14 @@ class BackgroundThread {
   // For the parts of the heap, which notify it when memory begins to age.
   WakeEvent& wake_event() { return wake_event_; }
 
-  // From now on threads may be created: libc is ready, and so is the dynamic linker.
+  // From now on threads may be created. Called when the library is loaded, by main's thread as a rule, to which it
+  // gives a cache if the allocator is open: its end is to be noticed. The caller holds no lock.
   void permit();
 
-  // Sets how it comes and goes, before permit(). Not called with idle_thread:off.
+  // Sets how it comes and goes. Called as the allocator opens, with the first allocation. Not with idle_thread:off.
   void open(BackgroundThreadMode mode);
+  // Calls for the thread, whether anything ages or not.
+  void invite() { wake_event_.invite(); }
   // From now on thread_made() is called for each thread.
   void begin_with_threads() { begins_with_threads_ = true; }
   // The program has begun a thread. The caller holds no lock.
@@ -104,13 +107,16 @@ class BackgroundThread {
   void live();
 
   // For BackgroundLifecycle.
+  uint32_t period() const;  // milliseconds between two rounds
   bool is_superfluous() const;
   bool sees_silent_threads() const;
   bool is_final() const { return is_automatic_; }  // a refusal of the thread by the OS
   bool start_thread();
-  void await_first_steps();
-  void take_first_steps();
   void join_thread();
+  // Of the new thread and the one that has started it, which waits for a second at most, and with idle_thread:auto
+  // alone; it holds no lock.
+  void take_first_steps();
+  void await_first_steps();
   template <class Step>
   bool exhaust(Step step);
   template <class Step, class MayGoOn>

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "allocator/class_file.h"
+#include "allocator/config_keys.h"
 #include "allocator/environment.h"
 #include "allocator/reported_mistakes.h"
 #include "base/algorithm.h"
@@ -42,6 +43,9 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"profile_out", "path",
      "file to which the heap profile is written when the process exits, for pprof; %p in it, or else a suffix, is the "
      "process's number"},
+    {"publish", "off|on",
+     "on: tools of the same user may ask the running process for its statistics and heap profile, and have it give "
+     "memory back; implies idle_thread:on"},
     {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
     {"served", "path",
      "the same with the count of allocations alone, which costs nothing while the program runs; the last of the two "
@@ -51,33 +55,6 @@ const ConfigKey kConfigTable[kConfigKeys] = {
 namespace {
 
 static_assert(HeapRegistry::kMostHeaps == 65534, "what is said of a bad value names it");
-
-enum Key : size_t {
-  kClasses,
-  kSizedDelete,
-  kCache,
-  kHeaps,
-  kBatch,
-  kRetain,
-  kRetainLarge,
-  kPurgeAfter,
-  kIdleThread,
-  kCheck,
-  kQuarantine,
-  kProfile,
-  kProfileOut,
-  kReport,
-  kServed
-};
-
-// A process that may have so much memory keeps the default amounts. One that may have less keeps less in proportion: a
-// 32nd of it in pages and in large blocks each. All threads' caches together have room for a 64th.
-constexpr size_t kEnoughMemory = size_t{2} << 30;
-constexpr size_t kPartInCaches = 64;
-// By default up to so many times `retain` may be kept empty, in pages, as long as no less is in use.
-constexpr size_t kTimesInUse = 4;
-// The part of its memory, one in so many, that a process may keep by age alone in pages, and as much in large blocks.
-constexpr size_t kPartByAge = 16;
 
 struct Word {
   const char* bytes;
@@ -233,6 +210,10 @@ const char* set_plain(Config& config, size_t key, Word value) {
       return nullptr;
     case kProfileOut:
       return set_path(config.profile_out, value) ? nullptr : "a path of 1 to 1023 bytes";
+    case kPublish:
+      if (!value.is("on") && !value.is("off")) return "on or off";
+      config.publish = value.is("on");
+      return nullptr;
     case kCheck:
       for (const CheckingWord& word : kCheckingWords) {
         if (!value.is(word.word)) continue;
@@ -321,19 +302,6 @@ Config read_config(uint32_t* set_keys) {
   return config;
 }
 
-Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
-  const auto is_set = [set_keys](size_t key) { return (set_keys >> key & 1) != 0; };
-  const auto bounded = [=](size_t key, size_t bytes, size_t times = 1) {
-    return is_set(key) ? bytes : min(bytes * times, memory / (kEnoughMemory / bytes));
-  };
-  const auto by_age = [=](size_t key, size_t bytes) { return is_set(key) ? bytes : memory / kPartByAge; };
-  return {{bounded(kRetain, config.retain), by_age(kRetain, config.retain)},
-          bounded(kRetain, config.retain, kTimesInUse),
-          {bounded(kRetainLarge, config.retain_large), by_age(kRetainLarge, config.retain_large)},
-          config.cache,
-          is_set(kCache) ? SIZE_MAX : memory / kPartInCaches};
-}
-
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {
   Text<sizeof config.report> value;
   switch (index) {
@@ -377,6 +345,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       break;
     case kProfile:
       config.profile == 0 ? value.add("off") : value.add(uint64_t{config.profile});
+      break;
+    case kPublish:
+      value.add(config.publish ? "on" : "off");
       break;
     case kProfileOut:
       value.add(config.profile_out);

@@ -62,6 +62,10 @@ struct Config {
   // profile_out: a file's path, default none. The profile is written there when the process exits, in pprof's format,
   // the process's number in place of %p, or behind a point at the end.
   char profile_out[1024] = "";
+  // publish: off | on, default off. on: tools of the same user may ask the running process for its statistics and its
+  // heap profile, and have it give memory back (control/control_page.h). A thread of snug's own answers them; with it
+  // idle_thread is on.
+  bool publish = false;
   // report: a file's path, default none. When the process exits, one line of JSON with its statistics is appended.
   // served: the same with only the count of allocations, which costs nothing while the program runs. Of the two the one
   // that is set last is in force.
@@ -76,7 +80,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 15;
+inline constexpr size_t kConfigKeys = 16;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // `retain`, `retain_large` and `cache` of a process that may have so many bytes of memory. Keys that the environment
@@ -96,6 +100,11 @@ Retained retained_within(size_t memory, const Config& config, uint32_t set_keys)
 
 // Writes the value of the index-th key into `text` (at most `capacity` bytes with the final 0).
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity);
+
+// True if the index-th key may be changed while the process runs.
+bool may_change(size_t index);
+// Gives `config`, which other threads read, the values of such keys: those of which the bits are in `keys`.
+void take_changes(Config& config, const Config& wanted, uint32_t keys);
 
 // A function that gets a line, with its newline, about one mistake.
 using ConfigComplaint = void (*)(const char* line, size_t length);

@@ -36,12 +36,11 @@ OutPath out_path() {
 
 }  // namespace
 
-int write_profile(int descriptor, int format) {
+int write_profile(os::OutputStream& out, int format) {
   if (format != SNUG_PROFILE_PPROF && format != SNUG_PROFILE_COLLAPSED) return EINVAL;
   if (!allocator.profile.has_been_on()) return ENODATA;
   HeapProfile::Copy copy;
   if (!allocator.profile.copy(&copy)) return ENOMEM;
-  os::OutputStream out(descriptor);
   if (format == SNUG_PROFILE_PPROF)
     write_pprof(out, copy, allocator.profile.mean(), os::nanoseconds_since_1970());
   else
@@ -58,7 +57,8 @@ void write_profile_out() {
   draft.add("~");
   const long file =
       system_call(SYS_openat, AT_FDCWD, draft.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-  const int error = file < 0 ? static_cast<int>(-file) : write_profile(static_cast<int>(file), SNUG_PROFILE_PPROF);
+  os::OutputStream out(file);
+  const int error = file < 0 ? static_cast<int>(-file) : write_profile(out, SNUG_PROFILE_PPROF);
   if (file >= 0) system_call(SYS_close, file);
   if (error == 0 && system_call(SYS_renameat, AT_FDCWD, draft.data(), AT_FDCWD, path.data()) == 0) return;
   if (file >= 0) system_call(SYS_unlinkat, AT_FDCWD, draft.data(), 0);

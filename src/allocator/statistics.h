@@ -3,10 +3,13 @@
 #pragma once
 
 #include "snug/snug.h"
+#include "thread/thread_cache_list.h"
 
 namespace snug {
 
 snug_stats gather_statistics();
+// Of the caches, and of threads without one.
+uint64_t count_allocations(const CacheStatistics& caches);
 struct snug_mallinfo gather_mallinfo();
 
 // Where each byte in memory is; false if the kernel does not say. Slow: walks the heap.
@@ -14,9 +17,5 @@ bool gather_memory(snug_memory& memory);
 
 // A summary for people, on standard error.
 void print_statistics();
-
-// Appends one line of JSON with this process's statistics, or with only the count of its allocations, to the file that
-// the configuration names, if it names one.
-void report_statistics();
 
 }  // namespace snug

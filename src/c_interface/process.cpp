@@ -4,7 +4,7 @@
 #include "allocator/blocks.h"
 #include "allocator/checked_blocks.h"
 #include "allocator/profile_output.h"
-#include "allocator/statistics.h"
+#include "allocator/report.h"
 #include "base/compiler.h"
 
 namespace snug {

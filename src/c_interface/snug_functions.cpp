@@ -1,13 +1,16 @@
 // The C interface under its own names (include/snug/snug.h).
 #include "snug/snug.h"
 
+#include <errno.h>
 #include <stddef.h>
 
+#include "allocator/allocator.h"
 #include "allocator/batch.h"
 #include "allocator/blocks.h"
 #include "allocator/config.h"
 #include "allocator/statistics.h"
 #include "base/fixed_array.h"
+#include "base/text.h"
 #include "c_interface/c_functions.h"
 #include "c_interface/malloc_info.h"
 #include "c_interface/process.h"
@@ -89,6 +92,14 @@ SNUG_EXPORT int snug_config_get(size_t index, snug_config_entry* entry) {
             (allocator.config_set >> index & 1) != 0 ? "SNUG_CONF" : "default",
             key.help};
   return 0;
+}
+
+SNUG_EXPORT int snug_set(const char* settings) {
+  Text<256> message;  // for tools
+  const int error = allocator.change_settings(settings, message);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
 }
 
 }  // extern "C"

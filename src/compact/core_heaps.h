@@ -1,8 +1,8 @@
 // CoreHeaps: a compacting heap for each core; their handles lie in one range. A thread allocates in the heap of the
 // core that it runs on, and frees in the heap that the block belongs to, whichever core that is: memory goes back to
-// where it came from, and other cores rarely read anything of a heap but its handles. Each heap has one lock, which
-// threads on other cores take only to free, pin or resize a block of it, or to compact. So a thread waits for a lock
-// only if it shares blocks, or was moved to another core in the middle of a call.
+// where it came from, and other cores rarely read anything of a heap but its handles. Threads on other cores take a
+// heap's locks only to free, pin or resize a block of it, or to compact. So a thread waits for a lock only if it shares
+// blocks, or was moved to another core in the middle of a call.
 //
 //   range of handles   [ heap 0 | heap 1 | … ]    2^slot_shift slots for each; a handle's heap is slot >> slot_shift
 //
@@ -81,6 +81,7 @@ class CoreHeaps {
   // The sums over all heaps, their own records included.
   CompactFit::Totals totals() const;
   size_t totals_of(size_t bytes, CompactFit::Totals& totals) const;
+  // Takes no lock: no other thread uses the heaps meanwhile.
   const char* check() const;
 
   // The slots of all heaps together: each slot reads as free until it is used.

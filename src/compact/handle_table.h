@@ -162,6 +162,7 @@ class HandleTable {
     return word > kMostBlocks && address < kAddressLimit ? at<char>(address) : nullptr;
   }
   bool is_used(size_t slot) const { return word(slot) > kMostBlocks; }
+  // Places the arrays in memory, for the capacity that is set; slots that there are already stay.
   void lay_out(char* memory);
   // Reserves addresses, makes the upper levels and the first step of slots writable. False if the OS refuses:
   // reservation_ tells which of the two.

@@ -46,7 +46,8 @@ class PageSource {
   // True if a record of so many bytes may lie there: in a region, in pages for records; with the store, in a slab or
   // outside of the window.
   bool may_hold_record(const void* record, size_t bytes) const;
-  // True if the row may be one that the source has given.
+  // False if the source cannot have given the row: it begins nowhere, outside of the window, or not at a page; of a
+  // region, if its pages are not taken. Takes no lock.
   bool is_row(const PageRow& row) const;
   // For a region: counts the pages of an unused row as free until put_back(), so that a check finds anything else that
   // lies in them. False, and nothing has changed, if one of them has an owner, or counts as free already.

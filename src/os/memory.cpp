@@ -17,10 +17,6 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-// Linux 4.17 has it; the headers of glibc 2.17 do not.
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 
 namespace snug::os {
 namespace {
@@ -77,11 +73,16 @@ void* reserve(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_NON
 
 bool commit(void* start, size_t bytes) { return system_call(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE) == 0; }
 
+// The place is a hint: filters of system calls, Chromium's among them, end a process for MAP_FIXED_NOREPLACE.
 bool map_at(void* place, size_t bytes) {
-  void* const start = map_pages(place, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE | MAP_FIXED_NOREPLACE);
+  void* const start = map_pages(place, bytes, PROT_READ | PROT_WRITE, MAP_NORESERVE);
   if (start == place) return true;
-  if (start != nullptr) release(start, bytes);  // an older kernel takes the place for a hint
+  if (start != nullptr) release(start, bytes);
   return false;
+}
+
+void* map_shared(long file, size_t bytes) {
+  return address_or_null(system_call(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
 }
 
 void* map_read_only(size_t bytes) { return map_pages(nullptr, bytes, PROT_READ); }

@@ -26,6 +26,9 @@ void* map(size_t bytes, size_t alignment);
 // False if something is mapped there, or the OS refuses.
 bool map_at(void* place, size_t bytes);
 
+// The first bytes of a file, which other processes see change. Null when refused.
+void* map_shared(long file, size_t bytes);
+
 // A mapping of zeros that costs nothing until commit() makes a part of it writable. Null when refused.
 void* map_read_only(size_t bytes);
 

@@ -1,6 +1,8 @@
-// OutputStream: bytes to an open descriptor, by a buffer of its own. Leaves errno alone; allocates nothing.
+// OutputStream: bytes to an open descriptor, by a buffer of its own, or to memory. Leaves errno alone; allocates
+// nothing.
 #pragma once
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,6 +14,8 @@ namespace snug::os {
 class OutputStream {
  public:
   explicit OutputStream(long descriptor) : descriptor_(descriptor) {}
+  // Beyond `capacity` bytes nothing is written, and the error is ENOSPC.
+  OutputStream(char* memory, size_t capacity) : memory_(memory), capacity_(capacity) {}
   OutputStream(const OutputStream&) = delete;
   OutputStream& operator=(const OutputStream&) = delete;
 
@@ -21,6 +25,9 @@ class OutputStream {
     memcpy(buffer_ + length_, bytes, count);
     length_ += count;
   }
+  void put(const char* words) { put(words, strlen(words)); }
+  // Bytes so far, without those that are still in the buffer.
+  size_t written() const { return written_; }
   // The errno number of the first write that failed, or 0.
   int flush() {
     write(buffer_, length_);
@@ -30,16 +37,28 @@ class OutputStream {
 
  private:
   void write(const void* bytes, size_t count) {
+    if (memory_ != nullptr) return copy(bytes, count);
     for (const auto* next = static_cast<const char*>(bytes); count != 0 && error_ == 0;) {
       const long written = persistent_system_call(SYS_write, descriptor_, next, count);
       if (written < 0) error_ = static_cast<int>(-written);
       if (written < 0) return;
+      written_ += static_cast<size_t>(written);
       next += written;
       count -= static_cast<size_t>(written);
     }
   }
 
-  const long descriptor_;
+  void copy(const void* bytes, size_t count) {
+    if (count > capacity_ - written_) error_ = ENOSPC;
+    if (error_ != 0) return;
+    memcpy(memory_ + written_, bytes, count);
+    written_ += count;
+  }
+
+  const long descriptor_ = -1;
+  char* const memory_ = nullptr;
+  const size_t capacity_ = 0;
+  size_t written_ = 0;
   int error_ = 0;
   size_t length_ = 0;
   unsigned char buffer_[4096];

@@ -213,6 +213,7 @@ class alignas(64) SlabHeap {
       open(remote);
     };
   }
+  // At the 64th in a row the heap counts as asleep, and gives its empty slabs to the span store.
   void note_visit() SNUG_REQUIRES(lock());
   // True if no owner is expected to take the lock soon.
   bool is_asleep() const SNUG_REQUIRES(lock()) { return visits_ >= kVisitsOfASleeper; }

@@ -156,7 +156,7 @@ LargeFree MappingStore::free(void* start) {
 
 // Called before a block is freed or shortened.
 void MappingStore::note_use() {
-  if (by_age_.is_in_force()) by_age_.note(bytes_usable_, purge_after_, os::milliseconds());
+  if (by_age_.is_in_force()) by_age_.note(bytes_usable_, purge_after_.load(kRelaxed), os::milliseconds());
 }
 
 // What is wrong with an address that is not the start of a live block. Slow, but the process ends after one report.

@@ -73,10 +73,10 @@ class MappingStore {
   constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const Atomic<size_t>& grown)
       : grown_(grown), arena_(arena), gauge_(gauge), records_(arena) {}
 
-  // Before any other use.
+  // As a rule before any other use; a change counts for what is looked at from then on.
   void set_retention(Retention retention) {
     bound_retention(retention.bytes);
-    purge_after_ = retention.milliseconds;
+    purge_after_.store(retention.milliseconds, kRelaxed);
   }
   // Sets the bytes alone, while other threads may use the store. What was in use of late may stay up to `by_age` while
   // the background thread answers the wake event.
@@ -197,7 +197,7 @@ class MappingStore {
   alignas(kCacheLine) Atomic<uint64_t> oldest_{kNoneKept};  // when the oldest kept was freed, milliseconds
   Atomic<size_t> made_way_{0};                              // for so much growth of others
   const Atomic<size_t>& grown_;
-  uint32_t purge_after_ = Retention{}.milliseconds;
+  Atomic<uint32_t> purge_after_{Retention{}.milliseconds};
   MetaArena& arena_;
 
   alignas(kCacheLine) SharedLock lock_;

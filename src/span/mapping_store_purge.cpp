@@ -166,7 +166,9 @@ void MappingStore::purge_for_growth_slowly(size_t grown) {
   give_back_excess();
 }
 
-bool MappingStore::is_overdue(uint32_t freed_at) const { return os::milliseconds() - freed_at > purge_after_; }
+bool MappingStore::is_overdue(uint32_t freed_at) const {
+  return os::milliseconds() - freed_at > purge_after_.load(kRelaxed);
+}
 
 Purge MappingStore::purge_overdue() {
   return give_back_oldest([this](const MappedBlock* oldest) {

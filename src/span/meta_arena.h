@@ -74,6 +74,7 @@ class alignas(kCacheLine) MetaArena {
   void use(Mapping mapping) SNUG_REQUIRES(lock_);
   bool is_short() const SNUG_REQUIRES(lock_);
 
+  // Maps a reserve for so many bytes, unless another thread was first. False if the OS refuses. A system call.
   bool stock(size_t bytes) SNUG_EXCLUDES(lock_);
   bool stock_late(size_t bytes) SNUG_EXCLUDES(lock_);
   void stock_ahead();

@@ -4,8 +4,8 @@
 
 namespace snug {
 
-// Checks, chunk by chunk, that the entries lead to exactly the spans in the bins. So free spans do not overlap, and
-// none is missing.
+// Checks, chunk by chunk, that each entry of a free span leads to one that begins there and does not overlap the next,
+// and that these are as many pages as the counts say: check() walks the bins.
 const char* SpanStore::check_chunks() {
   size_t found = 0;
   for (PageId chunk = page_map_.first_reserved(); chunk < page_map_.end_reserved();

@@ -10,7 +10,7 @@
 //
 // The last line holds while no cache begins, ends or is reaped.
 //
-// Lock order: thread cache list -> heaps -> registry (allocator/fork_order.h has all).
+// Lock order: thread cache list -> heaps -> heap table (allocator/fork_order.h has all).
 #pragma once
 
 #include <pthread.h>

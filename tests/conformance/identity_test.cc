@@ -73,6 +73,7 @@ constexpr const char* kOwnFunctions[] = {"snug_malloc",
                                          "snug_mallopt",
                                          "snug_check",
                                          "snug_config_get",
+                                         "snug_set",
                                          "snug_version"};
 
 TEST(Identity, serves_the_whole_family) {

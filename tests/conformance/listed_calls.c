@@ -36,6 +36,8 @@ static const struct {
               CALL(write),
               CALL(renameat),
               CALL(unlinkat),
+              CALL(memfd_create),
+              CALL(ftruncate),
               CALL(close),
               CALL(fcntl),
               CALL(getpid),

@@ -91,7 +91,7 @@ class Process {
   void live(int life) {
     wait_for(is_started_[life]);
     if (is_closed_[life]) return;
-    Lifecycle::live(*this, 1);
+    Lifecycle::live(*this);
     require(!must_invite_ || wake_event_.is_wanted(), "somebody will come");
     if (must_invite_) close();
     ScheduledAtomics::fence(kSeqCst);
@@ -102,6 +102,7 @@ class Process {
  private:
   friend Lifecycle;
 
+  static uint32_t period() { return 1; }
   // Under the thread cache list's lock, unless one thread alone changes it.
   void change_count(int change) {
     if (kThreads > 1) list_.lock();

@@ -52,7 +52,8 @@ class Waiter {
   }
   // As a refill, which promises nothing.
   void remind() { wake_event_.remind(); }
-  void live() { BackgroundLifecycle<Waiter>::live(*this, 1); }
+  void live() { BackgroundLifecycle<Waiter>::live(*this); }
+  static uint32_t period() { return 1; }
 
   void check() { require(given_ == kPieces, "all that was put down has been given back"); }
 

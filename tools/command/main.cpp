@@ -13,6 +13,7 @@
 #include "command/program_arguments.h"
 #include "command/usage_mistake.h"
 #include "config/config_command.h"
+#include "ctl_command/ctl_command.h"
 #include "doctor/doctor_command.h"
 #include "library/allocator_catalogue.h"
 #include "measure/measure_command.h"
@@ -21,8 +22,10 @@
 #include "replay_command/replay_command.h"
 #include "run/run_command.h"
 #include "snug/snug.h"
+#include "stats_command/stats_command.h"
 #include "text/printable.h"
 #include "text/user_error.h"
+#include "top_command/top_command.h"
 #include "trace_command/trace_command.h"
 
 namespace snug::tool {
@@ -35,6 +38,8 @@ constexpr const char* kExamples = R"(Examples:
   snug doctor ./job                                        does anything stand in the way?
   snug record -o job.trace ./job                           what does it allocate, and when?
   snug profile ./job                                       which stacks hold its memory?
+  snug top                                                 what do running processes keep in memory?
+  snug stats 1234                                          and one of them; snug ctl 1234 purge
   snug replay job.trace --allocators glibc,jemalloc        which allocator serves that best?
   snug config                                              settings, and what is in force here
   snug classes dense                                       a size-class map, or the best one for a program
@@ -68,6 +73,9 @@ int run_tool(std::vector<std::string> arguments) {
   const MeasureCommand measure(app, program);
   const RecordCommand record(app, program);
   const ProfileCommand profile(app, program);
+  const StatsCommand stats(app);
+  const TopCommand top(app);
+  const CtlCommand ctl(app);
   const ConfigCommand config(app);
   const ClassesCommand classes(app);
   const TraceCommand trace(app);
@@ -88,6 +96,9 @@ int run_tool(std::vector<std::string> arguments) {
     if (error.get_exit_code() == EXIT_SUCCESS) return app.exit(error);  // help, or the version
     throw UserError(usage_mistake(app, error));
   }
+  if (stats.chosen()) return stats.execute();
+  if (top.chosen()) return top.execute();
+  if (ctl.chosen()) return ctl.execute();
   if (classes.chosen()) return classes.execute();
   if (trace.chosen()) return trace.execute();
   if (replay.chosen()) return replay.execute();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "allocator/config.h"
+#include "text/printable.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -43,6 +44,14 @@ void check_settings(const std::string& settings) {
   if (complaint.empty()) return;
   complaint.pop_back();  // the line's end
   throw UserError(fmt::format("--conf: {} (snug config lists all)", complaint.substr(kComplaintStart.size())));
+}
+
+std::uint64_t profile_distance(const std::string& size) {
+  std::uint32_t set_keys = 0;
+  const Config config = parse_config(("profile:" + size).c_str(), &set_keys, [](const char*, std::size_t) {});
+  if (config.profile == 0)
+    throw UserError(fmt::format("'{}' is no distance between samples: a size in bytes from 1K to 1G", printable(size)));
+  return config.profile;
 }
 
 }  // namespace snug::tool

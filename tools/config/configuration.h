@@ -1,6 +1,7 @@
 // SNUG_CONF as the library reads it, by its own reader, without the library's heap in the tool.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,8 @@ std::vector<Setting> read_settings();
 
 // Throws UserError at the first mistake in `settings`, the value of --conf: a program would go on without it.
 void check_settings(const std::string& settings);
+
+// The value of the setting `profile`, in bytes, not "off". Throws UserError.
+std::uint64_t profile_distance(const std::string& size);
 
 }  // namespace snug::tool

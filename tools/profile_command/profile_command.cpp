@@ -11,6 +11,7 @@
 
 #include "config/configuration.h"
 #include "library/snug_library.h"
+#include "live/live_process.h"
 #include "process/passed_signals.h"
 #include "process/temporary_folder.h"
 #include "profile_command/profile_table.h"
@@ -31,6 +32,9 @@ constexpr const char* kExamples = R"(Examples:
       What was live when most was; the profile itself for pprof, Pyroscope or speedscope.
   snug profile --allocated --collapsed stacks.txt ./job
       What was allocated in all; one line a stack, as flamegraph.pl takes it.
+  snug profile 1234
+      A process that runs with SNUG_CONF=publish:on, and profiles: by profile:512K in SNUG_CONF, or since `snug ctl
+      1234 profile on`. It goes on meanwhile.
   snug profile --show prof.pb
   snug profile --diff before.pb after.pb
       What is more, and what is less, by stack.
@@ -50,11 +54,16 @@ void write_file(const std::string& path, const std::string& text) {
   if (!(file << text << std::flush)) throw UserError(fmt::format("cannot write '{}'", printable(path)));
 }
 
+bool is_number(const std::string& word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+}
+
 }  // namespace
 
 ProfileCommand::ProfileCommand(CLI::App& app, const std::vector<std::string>& program) : program_(program) {
   command_ = app.add_subcommand("profile",
                                 "snug profile [options] program [arguments...]\n"
+                                "snug profile [options] PID\n"
                                 "Which stacks hold a program's memory, by a sampled heap profile");
   command_->footer(kExamples);
   command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
@@ -94,14 +103,28 @@ int ProfileCommand::execute() const {
   const bool reads = !shown_.empty() || !compared_.empty();
   if (!shown_.empty() && !program_.empty()) throw UserError("--show reads a profile, and takes no program");
   if (!compared_.empty() && program_.size() != 1) throw UserError("--diff takes two profiles: --diff BEFORE AFTER");
-  if (!reads && program_.empty()) throw UserError("name a program, as in: snug profile ./job (or --show, --diff)");
+  if (!reads && program_.empty())
+    throw UserError("name a program, as in: snug profile ./job (or a process, --show, --diff)");
+  if (!reads && is_number(program_[0]) && program_.size() == 1) return show_running(program_[0]);
   if (!reads) return run_program();
-  // JSON or lines on standard output are for programs.
-  std::FILE* const people = collapsed_file_ == kStandardOutput || json_file_ == kStandardOutput ? stderr : stdout;
   // The word behind BEFORE is where a program would stand.
   HeapProfileFile profile(shown_.empty() ? program_[0] : shown_);
   if (!compared_.empty()) profile.subtract(HeapProfileFile(compared_));
-  show(profile, people);
+  show(profile, people_stream());
+  return 0;
+}
+
+// JSON or lines on standard output are for programs.
+std::FILE* ProfileCommand::people_stream() const {
+  return collapsed_file_ == kStandardOutput || json_file_ == kStandardOutput ? stderr : stdout;
+}
+
+int ProfileCommand::show_running(const std::string& word) const {
+  const std::string profile = LiveProcess(process_number(word)).ask(ControlCommand::kProfileWrite);
+  const TemporaryFolder folder;
+  const std::string file = out_file_.empty() ? (folder.path() / "profile.pb").string() : out_file_;
+  write_file(file, profile);
+  show(HeapProfileFile(file), people_stream());
   return 0;
 }
 

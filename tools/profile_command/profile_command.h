@@ -1,4 +1,4 @@
-// `snug profile`: a program with the sampled heap profile, and what such profiles say.
+// `snug profile`: a program with the sampled heap profile, or a process that runs with it, and what such profiles say.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,9 @@ class ProfileCommand {
  private:
   ProfileMeasure measure() const;
   int run_program() const;
+  int show_running(const std::string& word) const;
   void show(const HeapProfileFile& profile, std::FILE* people) const;
+  std::FILE* people_stream() const;
 
   CLI::App* command_;
   const std::vector<std::string>& program_;

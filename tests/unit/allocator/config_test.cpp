@@ -68,7 +68,7 @@ TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
       "classes:dense,sized_delete:trust,cache:1M,heaps:6,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:"
       "on,"
-      "check:on,quarantine:3M,profile:512K,profile_out:/tmp/p,served:/dev/null,report:/tmp/a "
+      "check:on,quarantine:3M,profile:512K,profile_out:/tmp/p,publish:on,served:/dev/null,report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
@@ -83,15 +83,18 @@ TEST_F(ConfigTest, EveryKey) {
   EXPECT_EQ(config.idle_thread, BackgroundThreadMode::kOn);
   EXPECT_EQ(config.check, Checking::kOn);
   EXPECT_EQ(config.quarantine, 3 * kMiB);
+  EXPECT_EQ(config.profile, 512u << 10);
+  EXPECT_STREQ(config.profile_out, "/tmp/p");
+  EXPECT_TRUE(config.publish);
   EXPECT_STREQ(config.report, "/tmp/a file:b");
   EXPECT_EQ(config.reporting, Reporting::kStatistics);
   EXPECT_EQ(read("classes:default").classes, ClassMap::kDefault);
 }
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
-  for (const char* pair :
-       {"classes:dense", "sized_delete:check", "cache:1", "heaps:auto", "batch:adaptive", "retain:1", "retain_large:1",
-        "purge_after:1", "idle_thread:off", "check:off", "quarantine:1", "report:/dev/null", "served:/dev/null"}) {
+  for (const char* pair : {"classes:dense", "sized_delete:check", "cache:1", "heaps:auto", "batch:adaptive", "retain:1",
+                           "retain_large:1", "purge_after:1", "idle_thread:off", "check:off", "quarantine:1",
+                           "profile:off", "profile_out:/tmp/p", "publish:on", "report:/dev/null", "served:/dev/null"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
   }
@@ -309,15 +312,15 @@ TEST_F(ConfigTest, WhatWasComplainedOfIsMarkedInTheEnvironment) {
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
   const char* const defaults[] = {"default", "check", "8388608", "auto", "adaptive", "67108864", "67108864", "1000",
-                                  "auto",    "off",   "4194304", "off",  "",         "",         ""};
+                                  "auto",    "off",   "4194304", "off",  "",         "off",      "",         ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
       "classes:dense,sized_delete:trust,cache:1,heaps:7,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:"
       "on,check:"
       "on,"
-      "quarantine:5,profile:4K,profile_out:/tmp/p,report:/dev/null");
-  const char* const values[] = {"dense", "trust", "1", "7",    "one",    "2",         "3072", "4",
-                                "on",    "on",    "5", "4096", "/tmp/p", "/dev/null", ""};
+      "quarantine:5,profile:4K,profile_out:/tmp/p,publish:on,report:/dev/null");
+  const char* const values[] = {"dense", "trust", "1", "7",    "one",    "2",  "3072",      "4",
+                                "on",    "on",    "5", "4096", "/tmp/p", "on", "/dev/null", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 

@@ -181,4 +181,6 @@ extern "C" {
     pub fn snug_check(all_heaps: c_int) -> *const c_char;
     /// Fills `entry` with the key of that number, from 0; -1 when there are no more. Not thread-safe.
     pub fn snug_config_get(index: usize, entry: *mut snug_config_entry) -> c_int;
+    /// Changes settings of the running process, as `SNUG_CONF` has them. 0, or -1 with errno, and nothing has changed.
+    pub fn snug_set(settings: *const c_char) -> c_int;
 }

@@ -1,0 +1,27 @@
+// The keys of SNUG_CONF, in the order of kConfigTable.
+#pragma once
+
+#include <stddef.h>
+
+namespace snug {
+
+enum ConfigKeyIndex : size_t {
+  kClasses,
+  kSizedDelete,
+  kCache,
+  kHeaps,
+  kBatch,
+  kRetain,
+  kRetainLarge,
+  kPurgeAfter,
+  kIdleThread,
+  kCheck,
+  kQuarantine,
+  kProfile,
+  kProfileOut,
+  kPublish,
+  kReport,
+  kServed
+};
+
+}  // namespace snug

@@ -1,0 +1,82 @@
+#include "allocator/control_answers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocator/allocator.h"
+#include "allocator/config.h"
+#include "allocator/profile_output.h"
+#include "allocator/refusal.h"
+#include "allocator/report.h"
+#include "base/text.h"
+#include "snug/profile.h"
+
+namespace snug {
+namespace {
+
+void write_settings(os::OutputStream& out) {
+  for (size_t key = 0; key != kConfigKeys; ++key) {
+    char value[sizeof(Config::report)];
+    print_config_value(allocator.config, key, value, sizeof value);
+    const auto has = [key](const uint32_t& keys) { return (load_shared(keys) >> key & 1) != 0; };
+    out.put(kConfigTable[key].key);
+    out.put("\t");
+    out.put(value);
+    out.put(has(allocator.config_changed) ? "\tchanged\t"
+            : has(allocator.config_set)   ? "\tSNUG_CONF\t"
+                                          : "\tdefault\t");
+    out.put(may_change(key) ? "1\n" : "0\n");
+  }
+}
+
+int change_settings(const char* words, os::OutputStream& out) {
+  Text<256> message;
+  const int error = allocator.change_settings(words, message);
+  out.put(message.data());
+  return error;
+}
+
+// The distance, in digits; 0 for anything else.
+size_t distance_in(const char* words) {
+  size_t distance = 0;
+  for (; *words >= '0' && *words <= '9' && distance <= SIZE_MAX / 100; ++words)
+    distance = distance * 10 + static_cast<size_t>(*words - '0');
+  return *words == 0 ? distance : 0;
+}
+
+}  // namespace
+
+int answer_tool(ControlCommand command, const char* words, os::OutputStream& out) {
+  if (!allocator.ensure_open()) return ENOMEM;
+  switch (command) {
+    case ControlCommand::kStatistics:
+      write_statistics(out, strcmp(words, "memory") == 0);
+      return 0;
+    case ControlCommand::kSettings:
+      write_settings(out);
+      return 0;
+    case ControlCommand::kSet:
+      return change_settings(words, out);
+    case ControlCommand::kPurge:
+      give_back(0, true);
+      return 0;
+    case ControlCommand::kProfileStart: {
+      const int error = allocator.start_profile(distance_in(words));
+      if (error == ENOTSUP)
+        out.put("it checks its blocks, or trusts sizes (check:on, sized_delete:trust), and cannot profile");
+      return error;
+    }
+    case ControlCommand::kProfileStop:
+      allocator.stop_profile();
+      return 0;
+    case ControlCommand::kProfileWrite: {
+      const int error = write_profile(out, SNUG_PROFILE_PPROF);
+      if (error == ENODATA) out.put("it has never profiled (snug ctl PID profile on)");
+      return error;
+    }
+  }
+  return ENOSYS;
+}
+
+}  // namespace snug

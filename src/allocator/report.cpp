@@ -1,0 +1,171 @@
+#include "allocator/report.h"
+
+#include <errno.h>
+
+#include "allocator/allocator.h"
+#include "allocator/figures.h"
+#include "allocator/statistics.h"
+#include "base/algorithm.h"
+#include "base/shared_holds.h"
+#include "base/text.h"
+#include "os/appended_file.h"
+#include "os/process.h"
+
+namespace snug {
+namespace {
+
+// A line with all statistics and the peak, which has an entry for each class.
+using ReportLine = Text<16384>;
+// A line with only the count of a process's allocations.
+using CountLine = Text<512>;
+
+// What every line begins with.
+template <size_t Capacity>
+void add_process(Text<Capacity>& line) {
+  line.add("{\"pid\":").add(uint64_t{os::process_id()}).add(",\"program\":\"");
+  for (const char* c = program_invocation_short_name; *c != 0; ++c)
+    if (*c >= ' ' && *c != '"' && *c != '\\') line.put(*c);
+  line.put('"');
+}
+
+// Adds the member `name`, a number.
+template <size_t Capacity>
+void add_member(Text<Capacity>& line, const char* name, uint64_t number) {
+  line.add(",\"").add(name).add("\":").add(number);
+}
+
+void report_count() {
+  CountLine line;
+  add_process(line);
+  line.add(",\"allocations\":").add(count_allocations(allocator.caches.statistics())).add("}\n");
+  os::append_to_file(allocator.config.report, line.data(), line.size());
+}
+
+// Adds how often process-wide locks were taken, in builds with assertions.
+void add_takings(ReportLine& line) {
+  if constexpr (!SharedHolds::kCounted) return;
+  line.add(",\"shared_locks\":").add(SharedHolds::taken()).add(",\"taken_in\":[");
+  const char* before = "";
+  SharedHolds::for_each_function([&](const char* function, uint64_t takings) {
+    line.add(before).add("[\"").add(function).add("\",").add(takings).add("]");
+    before = ",";
+  });
+  line.add("]");
+}
+
+void add_peak(ReportLine& line, const Attribution& peak) {
+  line.add(",\"peak\":{\"looks\":").add(allocator.peak.looks());
+  for (const MemoryPart& part : kMemoryParts) add_member(line, part.name, peak.sums.*part.bytes);
+  line.add(",\"classes\":[");
+  const char* before = "";
+  for (size_t c = 1; c < allocator.table->count; ++c) {
+    const ClassMemory& its = peak.classes[c];
+    if (its.used + its.free + its.empty == 0) continue;
+    line.add(before).add("{\"size\":").add(allocator.table->classes[c].block_size).add(",\"used\":").add(its.used);
+    line.add(",\"free\":").add(its.free).add(",\"empty\":").add(its.empty).add("}");
+    before = ",";
+  }
+  line.add("]}");
+}
+
+// One size class, of all heaps and threads.
+struct ClassUse {
+  uint64_t out = 0;     // blocks out of the slabs: live, cached, or on their way
+  uint64_t cached = 0;  // of those, blocks in thread caches
+  uint64_t slabs = 0;
+};
+
+// An object in a list.
+using ListEntry = Text<256>;
+
+void write_classes(os::OutputStream& out, const ClassUse* uses) {
+  out.put(",\"classes\":[");
+  const char* before = "";
+  for (size_t c = 1; c < allocator.table->count; ++c) {
+    const ClassUse& use = uses[c];
+    if (use.slabs == 0) continue;
+    const SizeClass& sizes = allocator.table->classes[c];
+    ListEntry entry;
+    entry.add(before).add("{\"size\":").add(sizes.block_size);
+    // The counts are of slightly different moments.
+    add_member(entry, "live", use.out - min(use.cached, use.out));
+    add_member(entry, "cached", use.cached);
+    add_member(entry, "slabs", use.slabs);
+    add_member(entry, "bytes_in_slabs", use.slabs * sizes.pages_per_slab * kPageSize);
+    out.put(entry.add("}").data());
+    before = ",";
+  }
+  out.put("]");
+}
+
+// Adds up what each class has, and writes an entry for each thread.
+void write_threads(os::OutputStream& out, ClassUse* uses) {
+  const LockGuard hands(allocator.background.hands());
+  allocator.caches.reap_orphans();
+  const CacheRevocation::Exclusive exclusive(allocator.revocation);
+  allocator.registry.for_each([&](const SlabHeap& heap) {
+    for (size_t c = 1; c < allocator.table->count; ++c) {
+      uses[c].out += heap.blocks_out(c);
+      uses[c].slabs += heap.slab_count(c);
+    }
+  });
+  out.put(",\"threads_with_cache\":[");
+  const char* before = "";
+  allocator.caches.for_each([&](const ThreadCache& cache) {
+    uint64_t bytes = 0;
+    for (size_t c = 1; c < allocator.table->count; ++c) {
+      const uint64_t blocks = cache.cached(c);
+      uses[c].cached += blocks;
+      bytes += blocks * allocator.table->classes[c].block_size;
+    }
+    ListEntry entry;
+    entry.add(before).add("{\"allocations\":").add(cache.allocations());
+    add_member(entry, "refills", cache.refills());
+    add_member(entry, "flushes", cache.flushes());
+    add_member(entry, "bytes_cached", bytes);
+    out.put(entry.add("}").data());
+    before = ",";
+  });
+  out.put("]");
+}
+
+}  // namespace
+
+void report_statistics() {
+  if (allocator.config.report[0] == 0) return;
+  if (allocator.config.reporting == Reporting::kCount) return report_count();
+  const snug_stats stats = gather_statistics();
+  static constinit ReportLine line;  // too long for some stacks; a process ends once
+  add_process(line);
+  for (const Figure& figure : kFigures) add_member(line, figure.name, stats.*figure.value);
+  add_takings(line);
+  if (const Attribution* peak = allocator.peak.conclude(); peak != nullptr) add_peak(line, *peak);
+  line.add("}\n");
+  // A failure is not reported: what was standard error may by now be a file of the program's.
+  os::append_to_file(allocator.config.report, line.data(), line.size());
+}
+
+void write_statistics(os::OutputStream& out, bool with_memory) {
+  Text<4096> line;
+  add_process(line);
+  line.add(",\"schema\":\"snug.statistics/1\",\"version\":\"").add(uint64_t{SNUG_VERSION_MAJOR}).put('.');
+  line.add(uint64_t{SNUG_VERSION_MINOR}).put('.').add(uint64_t{SNUG_VERSION_PATCH}).put('"');
+  const snug_stats stats = gather_statistics();
+  for (const Figure& figure : kFigures) add_member(line, figure.name, stats.*figure.value);
+  add_member(line, "profile", allocator.profile.mean());
+  out.put(line.data());
+  ClassUse uses[kMaxClasses];
+  write_threads(out, uses);
+  write_classes(out, uses);
+  snug_memory memory;
+  if (with_memory && gather_memory(memory)) {
+    Text<1024> parts;
+    for (const MemoryPart& part : kMemoryParts) add_member(parts, part.name, memory.*part.bytes);
+    out.put(",\"memory\":{");
+    out.put(parts.data() + 1);  // without its comma
+    out.put("}");
+  }
+  out.put("}\n");
+}
+
+}  // namespace snug

@@ -1,0 +1,43 @@
+// What of the configuration bounds the memory that is kept, and may change while the process runs.
+#include "allocator/config.h"
+#include "allocator/config_keys.h"
+#include "base/algorithm.h"
+#include "base/atomic.h"
+
+namespace snug {
+namespace {
+
+// A process that may have so much memory keeps the default amounts. One that may have less keeps less in proportion: a
+// 32nd of it in pages and in large blocks each. All threads' caches together have room for a 64th.
+constexpr size_t kEnoughMemory = size_t{2} << 30;
+constexpr size_t kPartInCaches = 64;
+// By default up to so many times `retain` may be kept empty, in pages, as long as no less is in use.
+constexpr size_t kTimesInUse = 4;
+// The part of its memory, one in so many, that a process may keep by age alone in pages, and as much in large blocks.
+constexpr size_t kPartByAge = 16;
+
+}  // namespace
+
+bool may_change(size_t index) { return index == kRetain || index == kRetainLarge || index == kPurgeAfter; }
+
+void take_changes(Config& config, const Config& wanted, uint32_t keys) {
+  const auto has = [keys](size_t key) { return (keys >> key & 1) != 0; };
+  if (has(kRetain)) store_shared(config.retain, wanted.retain);
+  if (has(kRetainLarge)) store_shared(config.retain_large, wanted.retain_large);
+  if (has(kPurgeAfter)) store_shared(config.purge_after, wanted.purge_after);
+}
+
+Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
+  const auto is_set = [set_keys](size_t key) { return (set_keys >> key & 1) != 0; };
+  const auto bounded = [=](size_t key, size_t bytes, size_t times = 1) {
+    return is_set(key) ? bytes : min(bytes * times, memory / (kEnoughMemory / bytes));
+  };
+  const auto by_age = [=](size_t key, size_t bytes) { return is_set(key) ? bytes : memory / kPartByAge; };
+  return {{bounded(kRetain, config.retain), by_age(kRetain, config.retain)},
+          bounded(kRetain, config.retain, kTimesInUse),
+          {bounded(kRetainLarge, config.retain_large), by_age(kRetainLarge, config.retain_large)},
+          config.cache,
+          is_set(kCache) ? SIZE_MAX : memory / kPartInCaches};
+}
+
+}  // namespace snug

@@ -1,0 +1,92 @@
+/* published.c MODE: a process to be asked by the tool. Prints a line when it is ready, and ends with its input.
+ *
+ *   work     three threads replace blocks; main holds 1000 of 10000 bytes and has freed 32 MiB
+ *   fork     the same without threads; a child that allocates says its number on a second line
+ *   closes   closes all files but the first three
+ *   leaves   main's thread ends; the other reads the input
+ *   fakes    has a file of the page's name that is none
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((noinline)) static char* hold(size_t bytes) {
+  char* block = malloc(bytes);
+  if (block == NULL) abort();
+  memset(block, 1, bytes);
+  return block;
+}
+
+static void* replace(void* nothing) {
+  (void)nothing;
+  char* blocks[2000];
+  for (int i = 0; i < 2000; ++i) blocks[i] = hold(300);
+  for (int i = 0;; i = (i + 1) % 2000) {
+    free(blocks[i]);
+    blocks[i] = hold(300);
+    if (i == 0) usleep(1000);
+  }
+  return NULL;
+}
+
+static void hold_some(void) {
+  for (int i = 0; i < 1000; ++i) hold(10000);
+  char* freed[512];
+  for (int i = 0; i < 512; ++i) freed[i] = hold(1 << 16);
+  for (int i = 0; i < 512; ++i) free(freed[i]);
+}
+
+static void wait_for_end(void) {
+  while (getchar() != EOF) continue;
+}
+
+static void* end_with_input(void* nothing) {
+  puts("ready");
+  fflush(stdout);
+  wait_for_end();
+  return nothing;
+}
+
+int main(int count, char** words) {
+  const char* mode = count > 1 ? words[1] : "";
+  hold_some();
+  pthread_t thread;
+  if (strcmp(mode, "work") == 0) {
+    for (int i = 0; i < 3; ++i) pthread_create(&thread, NULL, replace, NULL);
+  } else if (strcmp(mode, "fork") == 0) {
+    usleep(100000);
+    const pid_t child = fork();
+    if (child == 0) {
+      hold_some();
+      wait_for_end();
+      _exit(0);
+    }
+    printf("ready\n%d\n", (int)child);
+    fflush(stdout);
+    wait_for_end();
+    return waitpid(child, NULL, 0) == child ? 0 : 1;
+  } else if (strcmp(mode, "closes") == 0) {
+    usleep(100000);
+    for (int file = 3; file < 4096; ++file) close(file);
+    /* Of a number that snug's file had, this is another file by now. */
+    for (int i = 0; i < 600; ++i) dup(2);
+  } else if (strcmp(mode, "leaves") == 0) {
+    usleep(100000);
+    pthread_create(&thread, NULL, end_with_input, NULL);
+    pthread_exit(NULL);
+  } else if (strcmp(mode, "fakes") == 0) {
+    const int file = memfd_create("snug-control", 0);
+    if (write(file, "SNUGCTL1\1\0\0\0", 12) != 12) return 2;
+  } else {
+    return 2;
+  }
+  puts("ready");
+  fflush(stdout);
+  wait_for_end();
+  return 0;
+}

@@ -1,0 +1,260 @@
+"""snug stats, top, ctl and profile PID: processes that publish, and what else may be named; tools and processes that are
+hostile, stopped, killed or gone."""
+
+import contextlib
+import ctypes
+import json
+import mmap
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from tool_under_test import LIBRARY, TOOL, clean_environment, snug
+
+PUBLISHED = os.environ["PUBLISHED"]
+NAME = os.path.basename(PUBLISHED)
+WORK_BYTES = 1000 * 10000 + 3 * 2000 * 300
+PAGE_BYTES = 16 << 20
+NOBODY = 65534
+
+
+@contextlib.contextmanager
+def process(mode, conf="publish:on", library=LIBRARY):
+    """A process of published.c that is ready, with what it has said besides."""
+    environment = clean_environment(SNUG_CONF=conf, **({"LD_PRELOAD": library} if library else {}))
+    child = subprocess.Popen([PUBLISHED, mode], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n", mode
+        child.said = child.stdout.readline().strip() if mode == "fork" else ""
+        wait_until_asked(child.pid, conf)
+        yield child
+    finally:
+        child.send_signal(signal.SIGCONT)
+        child.communicate(timeout=60)
+
+
+def wait_until_asked(pid, conf):
+    """The control thread starts with a slow allocation of the process, in a thread of its own."""
+    if "publish:on" not in conf:
+        return
+    for _ in range(200):
+        if "snug-control\n" in [comm.read_text() for comm in Path(f"/proc/{pid}/task").glob("*/comm")]:
+            return
+        time.sleep(0.05)
+
+
+def page_of(pid):
+    folder = f"/proc/{pid}/fd"
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"{folder}/{name}").startswith("/memfd:snug-control "):
+                return os.open(f"{folder}/{name}", os.O_RDWR)
+    raise AssertionError("no page")
+
+
+class LiveTest(unittest.TestCase):
+    def assert_refused(self, process, pid, words):
+        self.assertEqual(process.returncode, 1, process)
+        self.assertTrue(process.stderr.startswith(f"snug: process {pid}: "), process.stderr)
+        self.assertIn(words, process.stderr)
+        self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
+        self.assertEqual(process.stdout, "")
+
+    def statistics(self, pid, *options):
+        asked = snug("stats", "--json", *options, str(pid))
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        return json.loads(asked.stdout)
+
+    def test_says_what_the_process_has(self):
+        with process("work") as child:
+            its = self.statistics(child.pid, "--memory")
+            self.assertEqual((its["pid"], its["program"], its["schema"]), (child.pid, NAME, "snug.statistics/1"))
+            self.assertGreater(its["bytes_in_use"], WORK_BYTES)
+            self.assertLess(its["bytes_in_use"], WORK_BYTES * 1.2)
+            self.assertEqual(its["threads"], 4)
+            self.assertEqual(len(its["threads_with_cache"]), 4)
+            by_size = {c["size"]: c["live"] for c in its["classes"]}
+            self.assertEqual(by_size[10240], 1000)
+            self.assertAlmostEqual(by_size[320], 6000, delta=20)
+            self.assertGreater(its["memory"]["requested"], WORK_BYTES * 0.9)
+            self.assertGreaterEqual(self.statistics(child.pid)["allocations"], its["allocations"])
+
+    def test_the_table_and_json_say_the_same(self):
+        with process("fork") as child:
+            table = snug("stats", "--memory", "--classes", str(child.pid)).stdout
+            its = self.statistics(child.pid)
+            self.assertIn(f"process {child.pid}, {NAME}\n", table)
+            self.assertRegex(table, rf"\n{its['blocks_in_use']:,} +live blocks\n")
+            self.assertRegex(table, r"\n10240 +1,000 ")
+            self.assertRegex(table, r"MiB +requested\n")
+
+    def test_a_child_of_a_fork_has_a_page_of_its_own(self):
+        with process("fork") as parent:
+            child = int(parent.said)
+            wait_until_asked(child, "publish:on")
+            self.assertEqual(self.statistics(child)["pid"], child)
+            self.assertEqual(self.statistics(parent.pid)["pid"], parent.pid)
+            both = snug("stats", "--json", str(parent.pid), str(child))
+            self.assertEqual([json.loads(line)["pid"] for line in both.stdout.splitlines()], [parent.pid, child])
+            every = [json.loads(line)["pid"] for line in snug("stats", "--json", "--all").stdout.splitlines()]
+            self.assertLessEqual({parent.pid, child}, set(every))
+            own = [os.readlink(f"/proc/{child}/fd/{name}") for name in os.listdir(f"/proc/{child}/fd")]
+            self.assertEqual(sum("snug-control" in name for name in own), 1, "the parent's is closed")
+
+    def test_purges(self):
+        with process("work", "publish:on,purge_after:86400000,retain:1G") as child:
+            self.assertGreater(self.statistics(child.pid)["bytes_retained"], 16 << 20)
+            purged = snug("ctl", str(child.pid), "purge")
+            self.assertRegex(purged.stdout, rf"^process {child.pid}: .* in memory, .* before\n$")
+            self.assertLess(self.statistics(child.pid)["bytes_retained"], 4 << 20)
+
+    def test_changes_what_may_change(self):
+        with process("work", "publish:on,purge_after:86400000,retain:1G") as child:
+            self.assertEqual(snug("ctl", str(child.pid), "set", "retain:1M,purge_after:50").returncode, 0)
+            lines = snug("ctl", str(child.pid), "settings").stdout.splitlines()
+            values = {line.split()[0]: line.split()[1:] for line in lines}
+            self.assertEqual(values["retain"], ["1048576", "changed", "yes"])
+            self.assertEqual(values["purge_after"], ["50", "changed", "yes"])
+            self.assertEqual(values["publish"], ["on", "SNUG_CONF"])
+            self.assertEqual(self.statistics(child.pid)["retain"], 1 << 20)
+            refused = snug("ctl", str(child.pid), "set", "retain:2M,cache:1M")
+            self.assert_refused(refused, child.pid, "cache is read when the process starts, and cannot be changed later")
+            self.assert_refused(snug("ctl", str(child.pid), "set", "retain:x"), child.pid, "bad value 'x' for 'retain'")
+            self.assert_refused(snug("ctl", str(child.pid), "set", "retian:1M"), child.pid, "did you mean 'retain'?")
+            self.assertEqual(self.statistics(child.pid)["retain"], 1 << 20, "nothing of it was taken")
+
+    def test_profiles_while_it_runs(self):
+        with process("work") as child:
+            self.assert_refused(snug("profile", str(child.pid)), child.pid, "never profiled")
+            self.assertEqual(snug("ctl", str(child.pid), "profile", "on", "4K").returncode, 0)
+            self.assertEqual(self.statistics(child.pid)["profile"], 4096)
+            shown = ""
+            for _ in range(100):
+                shown = snug("profile", str(child.pid)).stdout
+                if "hold < replace" in shown:
+                    break
+                time.sleep(0.05)
+            self.assertIn("hold < replace", shown)
+            self.assertEqual(snug("ctl", str(child.pid), "profile", "off").returncode, 0)
+            for words in (["profile", "on", "1"], ["profile", "on", "much"]):
+                self.assertEqual(snug("ctl", str(child.pid), *words).returncode, 2)
+
+    def test_top_prints_where_there_is_no_terminal(self):
+        with process("work") as child:
+            row = snug("top", "--once", str(child.pid)).stdout
+            self.assertIn("requested", row)
+            every = snug("top", "-n", "2", "-d", "0.2").stdout
+            self.assertEqual(len(re.findall(rf"(?m)^[> ] {child.pid} ", every)), 2)
+            self.assertRegex(every, r"mallocs/s")
+
+    def test_prometheus_reads_it(self):
+        with process("work") as child:
+            exporter = subprocess.Popen([TOOL, "stats", "--listen", "127.0.0.1:0", str(child.pid)], stderr=subprocess.PIPE,
+                                        env=clean_environment(), text=True)
+            try:
+                port = int(exporter.stderr.readline().split()[-1])
+                text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+                sample = re.compile(r'^snug_\w+\{pid="\d+",program="[^"]*"\} \d+$')
+                for line in text.splitlines():
+                    self.assertTrue(sample.match(line) or re.match(r"# (HELP|TYPE) snug_\w+ ", line), line)
+                self.assertEqual(text, self.prometheus_of(child.pid, text))
+                with self.assertRaises(urllib.error.HTTPError):
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/nothing")
+                for request in (b"", b"\0" * 9000, b"GET", b"POST /metrics HTTP/1.1\r\n\r\n"):
+                    with socket.create_connection(("127.0.0.1", port)) as client:
+                        client.sendall(request)
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read()
+            finally:
+                exporter.kill()
+                exporter.wait()
+                exporter.stderr.close()
+
+    def prometheus_of(self, pid, text):
+        """The same names as the command prints."""
+        names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+        printed = snug("stats", "--prometheus", str(pid)).stdout
+        self.assertEqual(names, [line.split()[2] for line in printed.splitlines() if line.startswith("# TYPE")])
+        return text
+
+    def test_who_cannot_be_asked(self):
+        self.assert_refused(snug("stats", "4194305"), 4194305, "there is no such process")
+        with process("fakes", conf="", library=None) as child:
+            self.assert_refused(snug("stats", str(child.pid)), child.pid, "does not publish: start it on snug")
+        with process("fork", conf="") as child:
+            self.assert_refused(snug("stats", str(child.pid)), child.pid, "runs on snug, but does not publish")
+        with process("closes") as child:
+            self.assert_refused(snug("stats", str(child.pid)), child.pid, "has closed snug's file")
+        for words in (["stats", "12x"], ["stats"], ["ctl", "0", "purge"], ["top", "-1"], ["stats", "--all", "1"],
+                      ["ctl", "1", "purge", "all"], ["ctl", "1", "set"], ["stats", "--listen", "x", "1"]):
+            wrong = snug(*words)
+            self.assertEqual((wrong.returncode, wrong.stderr.count("\n")), (2, 1), wrong)
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can be another user")
+    def test_another_user_is_refused(self):
+        with process("work") as child:
+            asked = subprocess.run([TOOL, "stats", str(child.pid)], env=clean_environment(), text=True, check=False,
+                                   capture_output=True, preexec_fn=lambda: os.setuid(NOBODY))
+            if asked.returncode in (126, 127):
+                self.skipTest("the tool lies where nobody may look")
+            self.assert_refused(asked, child.pid, "another user's")
+
+    def test_a_stopped_process_and_one_that_is_killed_meanwhile(self):
+        with process("work") as child:
+            child.send_signal(signal.SIGSTOP)
+            killer = threading.Timer(1, child.kill)
+            killer.start()
+            self.assert_refused(snug("stats", str(child.pid)), child.pid, "it has ended")
+            killer.join()
+
+    def test_a_process_outlives_its_main_thread_without_the_control_thread(self):
+        with process("leaves") as child:
+            pass
+        self.assertEqual(child.returncode, 0)
+
+    def test_hostile_requests_are_refused(self):
+        with process("work") as child:
+            page = page_of(child.pid)
+            with self.assertRaises(OSError):
+                os.ftruncate(page, 0)
+            for command in (7, 99, 0xffffffff, 2, 4):
+                os.pwrite(page, b"\xff" * 256, 36)
+                os.pwrite(page, struct.pack("<I", command), 24)
+                self.ask_anew(page)
+                error, length = struct.unpack("<II", os.pread(page, 8, 28))
+                self.assertNotEqual(error, 0, command)
+                self.assertLess(length, 1000)
+            os.pwrite(page, os.urandom(PAGE_BYTES - 16), 16)
+            os.close(page)
+            self.assertIsNone(child.poll())
+            self.assertGreater(self.statistics(child.pid)["bytes_in_use"], WORK_BYTES)
+
+    def ask_anew(self, page):
+        request = (struct.unpack("<I", os.pread(page, 4, 16))[0] + 1) & 0xffffffff
+        os.pwrite(page, struct.pack("<I", request), 16)
+        wake_word(page, 16)
+        for _ in range(400):
+            if struct.unpack("<I", os.pread(page, 4, 20))[0] == request:
+                return
+            time.sleep(0.01)
+        self.fail("no answer")
+
+
+def wake_word(page, offset):
+    with mmap.mmap(page, 4096) as memory:
+        word = ctypes.c_uint32.from_buffer(memory, offset)
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.syscall(ctypes.c_long({"x86_64": 202, "aarch64": 98}[os.uname().machine]), ctypes.byref(word), 1, 1, None, None, 0)
+        del word
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,59 @@
+#include "live/live_statistics.h"
+
+#include <fmt/format.h>
+
+#include "live/live_process.h"
+#include "text/printable.h"
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::map<std::string, std::uint64_t> numbers_of(const Json& object) {
+  std::map<std::string, std::uint64_t> numbers;
+  for (const auto& [name, value] : object.items())
+    if (value.is_number_unsigned()) numbers[name] = value.get<std::uint64_t>();
+  return numbers;
+}
+
+std::uint64_t number_of(const Json& object, const char* name) { return object.at(name).get<std::uint64_t>(); }
+
+LiveStatistics parse(const std::string& answer) {
+  LiveStatistics statistics;
+  Json json = Json::parse(answer);
+  statistics.program = printable(json.at("program").get<std::string>());
+  statistics.figures = numbers_of(json);
+  if (json.contains("memory")) statistics.memory = numbers_of(json.at("memory"));
+  for (const Json& entry : json.at("classes"))
+    statistics.classes.push_back({number_of(entry, "size"), number_of(entry, "live"), number_of(entry, "cached"),
+                                  number_of(entry, "bytes_in_slabs")});
+  for (const Json& entry : json.at("threads_with_cache"))
+    statistics.threads.push_back({number_of(entry, "allocations"), number_of(entry, "refills"),
+                                  number_of(entry, "flushes"), number_of(entry, "bytes_cached")});
+  statistics.json = std::move(json);
+  return statistics;
+}
+
+}  // namespace
+
+std::uint64_t LiveStatistics::figure(const std::string& name) const {
+  const auto found = figures.find(name);
+  return found == figures.end() ? 0 : found->second;
+}
+
+LiveStatistics read_statistics(pid_t pid, bool with_memory) {
+  const std::string answer = LiveProcess(pid).ask(ControlCommand::kStatistics, with_memory ? "memory" : "");
+  try {
+    LiveStatistics statistics = parse(answer);
+    statistics.pid = pid;
+    statistics.json["pid"] = pid;
+    return statistics;
+  } catch (const nlohmann::json::exception&) {
+    throw UserError(fmt::format("process {}: its answer is damaged", pid), EXIT_FAILURE);
+  }
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,87 @@
+#include "stats_command/statistics_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "allocator/figures.h"
+#include "print/quantity.h"
+#include "print/table.h"
+
+namespace snug::tool {
+
+namespace {
+
+// What only grows; all else goes up and down.
+constexpr std::array<std::string_view, 6> kCounters = {"allocations", "bytes_purged", "bytes_missed",
+                                                       "refills",     "flushes",      "batches_sent"};
+
+bool is_counter(std::string_view name) {
+  return std::find(kCounters.begin(), kCounters.end(), name) != kCounters.end();
+}
+
+std::string amount(std::uint64_t value, const char* unit) { return value_text(static_cast<double>(value), unit); }
+
+std::string escaped(const std::string& label) {
+  std::string text;
+  for (const char c : label) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string statistics_table(const LiveStatistics& statistics, bool with_classes) {
+  std::string text = fmt::format("process {}, {}\n", statistics.pid, statistics.program);
+  Table figures({"", ""}, Table::Align::kLeft);
+  for (const Figure& figure : kFigures)
+    figures.add_row(
+        {amount(statistics.figure(figure.name), figure.unit == FigureUnit::kBytes ? kBytes : kCount), figure.words});
+  if (const auto distance = statistics.figure("profile"); distance != 0)
+    figures.add_row({amount(distance, kBytes), "between samples of the heap profile"});
+  text += figures.text();
+  if (!statistics.memory.empty()) {
+    Table parts({"in memory", ""}, Table::Align::kLeft);
+    for (const MemoryPart& part : kMemoryParts)
+      if (const auto found = statistics.memory.find(part.name); found != statistics.memory.end())
+        parts.add_row({amount(found->second, kBytes), part.name});
+    text += "\n" + parts.text();
+  }
+  if (!with_classes) return text;
+  Table classes({"size", "live", "cached", "bytes live", "in slabs"});
+  for (const LiveClass& its : statistics.classes)
+    classes.add_row({std::to_string(its.size), amount(its.live, kCount), amount(its.cached, kCount),
+                     amount(its.live * its.size, kBytes), amount(its.bytes_in_slabs, kBytes)});
+  return text + "\n" + classes.text();
+}
+
+std::string prometheus_text(const std::vector<LiveStatistics>& processes) {
+  std::string text;
+  const auto add = [&](const std::string& name, const std::string& help, const char* type, auto value) {
+    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+    for (const LiveStatistics& process : processes)
+      text += fmt::format("{}{{pid=\"{}\",program=\"{}\"}} {}\n", name, process.pid, escaped(process.program),
+                          value(process));
+  };
+  for (const Figure& figure : kFigures) {
+    const bool counts = is_counter(figure.name);
+    const char* const unit = figure.unit == FigureUnit::kBytes ? "Bytes " : "";
+    add(fmt::format("snug_{}{}", figure.name, counts ? "_total" : ""), fmt::format("{}{}", unit, figure.words),
+        counts ? "counter" : "gauge", [&](const LiveStatistics& process) { return process.figure(figure.name); });
+  }
+  for (const MemoryPart& part : kMemoryParts) {
+    const auto value = [&](const LiveStatistics& process) {
+      const auto found = process.memory.find(part.name);
+      return found == process.memory.end() ? 0 : found->second;
+    };
+    if (std::any_of(processes.begin(), processes.end(), [](const auto& process) { return !process.memory.empty(); }))
+      add(fmt::format("snug_memory_{}_bytes", part.name), "Bytes in memory, of snug's mappings", "gauge", value);
+  }
+  return text;
+}
+
+}  // namespace snug::tool
