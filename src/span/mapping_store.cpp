@@ -57,13 +57,17 @@ bool MappingStore::promise_place() {
     LargeIndex::Table table = index_.longer();
     {
       const UnlockedScope unlocked(lock_, in_flight_);
-      table.slots = static_cast<MappedBlock**>(arena_.map(table.bytes()));
+      table.slots = static_cast<LargeIndex::Slot*>(arena_.map(table.bytes()));
     }
     if (table.slots == nullptr) return index_.promise_last();
-    table = index_.move_to(table);
-    if (table.slots == nullptr) continue;
+    const LargeIndex::Table unused = index_.move_to(table);
+    if (unused.slots == nullptr) continue;
     const UnlockedScope unlocked(lock_, in_flight_);
-    arena_.release(table.slots, table.bytes());
+    // A reader may be in one that was in use: its addresses stay.
+    if (unused.slots == table.slots)
+      arena_.release(unused.slots, unused.bytes());
+    else
+      os::purge(unused.slots, unused.bytes());
   }
   return true;
 }
@@ -223,7 +227,10 @@ void MappingStore::keep_no_longer(MappedBlock* block) {
   block->is_kept = false;
 }
 
-size_t MappingStore::usable_size(const void* start) {
+// The block is the caller's, and only the caller changes its length.
+size_t MappingStore::usable_size(const void* start) SNUG_UNPROVED {
+  if (const Optional<MappedBlock*> known = index_.find_unlocked(address_of(start)))
+    return *known == nullptr ? 0 : (*known)->usable;
   LockGuard guard(lock_);
   const MappedBlock* block = index_.find(address_of(start));
   return block == nullptr ? 0 : block->usable;
@@ -249,10 +256,10 @@ LargeStatistics MappingStore::statistics() {
 size_t MappingStore::copy_extents(size_t* place, LargeExtent* extents, size_t most) {
   LockGuard guard(lock_);
   size_t count = 0;
-  const LargeIndex::Table& table = index_.table();
+  const LargeIndex::Table table = index_.table();
   const auto add = [&](const MappedBlock& block) { extents[count++] = {block.start, block.usable, block.writable}; };
   for (; *place < table.capacity && count != most; ++*place)
-    if (table.slots[*place] != nullptr) add(*table.slots[*place]);
+    if (table.slots[*place].start.load(kRelaxed) != 0) add(*table.slots[*place].block.load(kRelaxed));
   size_t passed = table.capacity;
   for (MappedBlock* block = cache_.front(); block != nullptr && count != most; block = CacheList::next(block)) {
     if (passed++ < *place) continue;

@@ -94,7 +94,7 @@ class MappingStore {
   // Null if the OS refuses, or at the bound on mappings.
   void* allocate(const LargeRequest& request);
   LargeFree free(void* start);
-  // 0 if no live large block starts there.
+  // 0 if no live large block starts there. As a rule without the lock.
   size_t usable_size(const void* start);
   // The start of the live block that the address lies in, or null. O(blocks).
   void* block_around(const void* address);

@@ -254,7 +254,7 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
         array.places == 0 ? arrays_store_.take(places) : arrays_store_.exchange(base, array.places, held, places);
     if (other == nullptr) return false;
     base = other;
-    array.places = static_cast<uint16_t>(places);
+    store_shared(array.places, static_cast<uint16_t>(places));
   }
   room_bytes_ += (room - array.room) * sizes(size_class).block_size;
   extra_bytes_ += extra_bytes(size_class, room) - extra_bytes(size_class, array.room);
@@ -356,7 +356,7 @@ void ThreadCache::retire() {
 
 // A head without an array may be a tray's.
 size_t ThreadCache::count(size_t size_class) const {
-  return arrays_[size_class].places != 0 ? state_->heads[size_class].held() : 0;
+  return load_shared(arrays_[size_class].places) != 0 ? state_->heads[size_class].held() : 0;
 }
 
 size_t ThreadCache::cached(size_t size_class) const {

@@ -42,9 +42,8 @@ TEST_F(LargeCheckTest, LiveBlocks) {
   expect_told(record.start, record.start + 4096, kLive);
   expect_told(record.usable, record.usable - 4096, kCounts);
   const auto [first, end] = large.index_range();
-  for (uintptr_t slot = first; slot < end; slot += sizeof(MappedBlock*))
-    if (*at<MappedBlock*>(slot) == &record)
-      expect_told(*at<MappedBlock*>(slot), static_cast<MappedBlock*>(nullptr), kCounts);
+  for (uintptr_t slot = first; slot < end; slot += sizeof(LargeIndex::Slot))
+    if (at<LargeIndex::Slot>(slot)->block.load() == &record) expect_told(*at<uintptr_t>(slot), uintptr_t{0}, kCounts);
 }
 
 TEST_F(LargeCheckTest, WhatIsKept) {

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <random>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "os/memory.h"
@@ -30,9 +33,9 @@ void expect_same(const LargeIndex& index, const std::map<uintptr_t, MappedBlock*
 bool prepare(LargeIndex& index) {
   while (!index.promise()) {
     LargeIndex::Table table = index.longer();
-    table.slots = static_cast<MappedBlock**>(os::map(table.bytes(), 1));
+    table.slots = static_cast<LargeIndex::Slot*>(os::map(table.bytes(), 1));
     table = index.move_to(table);
-    if (table.slots != nullptr) os::release(table.slots, table.bytes());
+    if (table.slots != nullptr) os::purge(table.slots, table.bytes());
   }
   return true;
 }
@@ -66,7 +69,7 @@ TEST(LargeIndex, DeletionLeavesNoGap) {
   LargeIndex index;
   ASSERT_TRUE(prepare(index));
   const size_t bytes = index.bytes();
-  const size_t most = bytes / sizeof(void*) / 2;
+  const size_t most = bytes / sizeof(LargeIndex::Slot) / 2;
   std::vector<MappedBlock> blocks(most);
   std::map<uintptr_t, MappedBlock*> model;
   for (MappedBlock& block : blocks) block.start = (random() % (uint64_t{1} << 35)) * kOsPage;
@@ -104,9 +107,52 @@ TEST(LargeIndex, GrowsAndKeepsItsLoadBelowHalf) {
     ASSERT_TRUE(prepare(index));
     index.insert(blocks.back().get());
     model[blocks.back()->start] = blocks.back().get();
-    ASSERT_LE(index.size() * 2, index.bytes() / sizeof(void*));
+    ASSERT_LE(index.size() * 2, index.bytes() / sizeof(LargeIndex::Slot));
   }
   expect_same(index, model);
+}
+
+// Threads that look their own blocks up while another changes the table find them, or learn that they have to take the
+// lock; a start that is none is never found.
+TEST(LargeIndex, OwnersFindTheirBlocksWithoutTheLock) {
+  constexpr int kThreads = 3;
+  LargeIndex index;
+  MappedBlock own[kThreads];
+  for (MappedBlock& block : own) {
+    block.start = static_cast<uintptr_t>(&block - own + 1) * kOsPage;
+    ASSERT_TRUE(prepare(index));
+    index.insert(&block);
+  }
+  std::atomic<bool> is_over{false};
+  std::atomic<int> known{0};
+  std::vector<std::thread> threads;
+  for (MappedBlock& block : own)
+    threads.emplace_back([&] {
+      for (int found = 0; !is_over || found == 0;) {
+        const Optional<MappedBlock*> its = index.find_unlocked(block.start);
+        const Optional<MappedBlock*> none = index.find_unlocked(block.start + 16);
+        if (its && *its != &block) ADD_FAILURE() << "it finds another";
+        if (none && *none != nullptr) ADD_FAILURE() << "it finds one that is not there";
+        if (its) ++found;
+        if (its && found == 1) ++known;
+      }
+    });
+  std::vector<std::unique_ptr<MappedBlock>> blocks;
+  std::mt19937_64 random(5);
+  for (int step = 0; step < 20000 || known < kThreads; ++step) {
+    if (random() % 3 != 0 || blocks.empty()) {
+      blocks.push_back(std::make_unique<MappedBlock>());
+      blocks.back()->start = (uintptr_t{1} << 40) + static_cast<uintptr_t>(step) * kOsPage;
+      ASSERT_TRUE(prepare(index));
+      index.insert(blocks.back().get());
+    } else {
+      std::swap(blocks[random() % blocks.size()], blocks.back());
+      index.erase(blocks.back().get());
+      blocks.pop_back();
+    }
+  }
+  is_over = true;
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
