@@ -46,8 +46,8 @@ void add_takings(ReportLine& line) {
   if constexpr (!SharedHolds::kCounted) return;
   line.add(",\"shared_locks\":").add(SharedHolds::taken()).add(",\"taken_in\":[");
   const char* before = "";
-  SharedHolds::for_each_function([&](const char* function, uint64_t takings) {
-    line.add(before).add("[\"").add(function).add("\",").add(takings).add("]");
+  SharedHolds::for_each_function([&](const char* file, const char* function, uint64_t takings) {
+    line.add(before).add("[\"").add(file).add("\",\"").add(function).add("\",").add(takings).add("]");
     before = ",";
   });
   line.add("]");

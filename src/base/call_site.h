@@ -5,14 +5,19 @@ namespace snug {
 
 class CallSite {
  public:
-  static constexpr CallSite current(const char* function = __builtin_FUNCTION()) { return CallSite(function); }
-  // Without what it takes and returns.
+  static constexpr CallSite current(const char* function = __builtin_FUNCTION(), const char* file = __builtin_FILE()) {
+    return CallSite(function, file);
+  }
+  // Without its class, and what it takes and returns.
   constexpr const char* function_name() const { return function_; }
+  // As it was named to the compiler.
+  constexpr const char* file_name() const { return file_; }
 
  private:
-  constexpr explicit CallSite(const char* function) : function_(function) {}
+  constexpr CallSite(const char* function, const char* file) : function_(function), file_(file) {}
 
   const char* function_;
+  const char* file_;
 };
 
 }  // namespace snug

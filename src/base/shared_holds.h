@@ -23,8 +23,10 @@ struct TakenIn {
 };
 #else
 struct TakenIn {
-  constexpr TakenIn(CallSite where) : function(where.function_name()) {}  // NOLINT(google-explicit-constructor)
+  constexpr TakenIn(CallSite where)  // NOLINT(google-explicit-constructor): a default argument
+      : function(where.function_name()), file(where.file_name()) {}
   const char* function;
+  const char* file;
 };
 #endif
 
@@ -47,23 +49,23 @@ class SharedHolds {
   static void add() {
     ++held_;
     taken_.fetch_add(1, kRelaxed);
-    count(function_);
-    function_ = kOther;
+    count(where_);
+    where_ = kOther;
   }
   static void remove() { --held_; }
   static void begin_exemption() { ++exemptions_; }
   static void end_exemption() { --exemptions_; }
   // Names the function in which the calling thread is about to take a lock; counted if that is a SharedLock.
-  static void name(TakenIn where) { function_ = where.function; }
+  static void name(TakenIn where) { where_ = where; }
   // Counts that a lock was taken which all threads may want, but which is no SharedLock.
-  static void count_taking(TakenIn where) { count(where.function); }
+  static void count_taking(TakenIn where) { count(where); }
   static uint64_t taken() { return taken_.load(kRelaxed); }
-  // Calls visit(signature, takings) for each function that has taken a lock; perhaps several times for the same one.
+  // Calls visit(file, function, takings) for each function that has taken a lock; perhaps several times for the same.
   template <class Visit>
   static void for_each_function(Visit visit) {
     for (const Place& place : places_)
-      if (const char* function = place.function.load(kRelaxed); function != nullptr)
-        visit(function, place.takings.load(kRelaxed));
+      if (const char* file = place.file.load(kAcquire); file != nullptr)
+        visit(file, place.function.load(kRelaxed), place.takings.load(kRelaxed));
   }
 
   static void expect_none(long system_call) {
@@ -74,27 +76,31 @@ class SharedHolds {
  private:
   struct Place {
     Atomic<const char*> function;
+    Atomic<const char*> file;  // written last
     Atomic<uint64_t> takings;
   };
-  static constexpr const char* kOther = "other";
+  static constexpr TakenIn kOther{CallSite::current("other", "")};
 
-  static void count(const char* function) {
+  static void count(TakenIn where) {
     for (Place& place : places_) {
-      if (!is_for(place, function)) continue;
+      if (!is_for(place, where)) continue;
       place.takings.fetch_add(1, kRelaxed);
       return;
     }
   }
   // True if the place is the function's; an unused place becomes the function's.
-  static bool is_for(Place& place, const char* function) {
+  static bool is_for(Place& place, TakenIn where) {
     const char* seen = place.function.load(kRelaxed);
-    if (seen == nullptr && place.function.compare_exchange_strong(seen, function, kRelaxed)) return true;
-    return seen == function;
+    if (seen == nullptr && place.function.compare_exchange_strong(seen, where.function, kRelaxed)) {
+      place.file.store(where.file, kRelease);
+      return true;
+    }
+    return seen == where.function && place.file.load(kRelaxed) == where.file;
   }
 
   // More than there are such functions.
   static inline constinit Place places_[128];
-  SNUG_INITIAL_EXEC static inline constinit thread_local const char* function_ = kOther;
+  SNUG_INITIAL_EXEC static inline constinit thread_local TakenIn where_ = kOther;
   SNUG_INITIAL_EXEC static inline constinit thread_local uint32_t held_ = 0;
   SNUG_INITIAL_EXEC static inline constinit thread_local uint32_t exemptions_ = 0;
   static inline constinit Atomic<uint64_t> taken_{0};
