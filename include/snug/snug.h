@@ -189,7 +189,7 @@ struct snug_config_entry {
   const char* unit;
   const char* default_value;
   const char* value;
-  const char* origin; /* "default" or "SNUG_CONF" */
+  const char* origin; /* "default", "SNUG_CONF", or "changed" by snug_set or a tool */
   const char* help;   /* one sentence */
 };
 /* Fills `*entry` with the `index`-th key, from 0. Returns 0, or -1 when there are no more. Not thread-safe. */

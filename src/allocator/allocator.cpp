@@ -111,7 +111,7 @@ bool Allocator::open_parts() {
   bound_heaps();
   bound_memory();
   if (config.publish) {
-    control.open(answer_tool);
+    control.open(answer_tool, room_of_answer);
     config.idle_thread = BackgroundThreadMode::kOn;
     background.invite();
   }
@@ -202,17 +202,29 @@ void Allocator::open_inline_paths() {
 // it stands in files.
 void Allocator::bound_memory() {
   most_memory = min(os::total_memory_and_swap(), os::address_space_limit());
-  const Retained retained = bound_stores();
+  memory_limit = min(os::memory_limit(), most_memory);
+  spans.set_purge_after(config.purge_after);
+  mappings.set_purge_after(config.purge_after);
+  const Retained retained = bound_stores(config_set);
   caches.open({retained.cache, retained.caches, config.batch});
 }
 
-Retained Allocator::bound_stores() {
-  const Retained retained = retained_within(min(os::memory_limit(), most_memory), config, config_set | config_changed);
-  spans.set_retention({config.retain, config.purge_after});
-  mappings.set_retention({config.retain_large, config.purge_after});
+Retained Allocator::bound_stores(uint32_t keys) {
+  const Retained retained = retained_within(memory_limit, config, keys);
   spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
   mappings.bound_retention(retained.large.bytes, retained.large.by_age);
   return retained;
+}
+
+void Allocator::start_control() {
+  {
+    // A fork waits, so that its child knows of the page.
+    const LockGuard guard(opening_);
+    if (!control.is_wanted() || !control.make_page()) return;
+  }
+  if (control.start()) return;
+  const LockGuard guard(opening_);
+  control.drop_page();
 }
 
 int Allocator::change_settings(const char* text, Text<256>& message) {
@@ -221,18 +233,19 @@ int Allocator::change_settings(const char* text, Text<256>& message) {
   const LockGuard guard(opening_);
   complaint = {};
   uint32_t keys = 0;
+  if (const char* const key = first_unchangeable(text); key != nullptr) {
+    message.add(key).add(" is read when the process starts, and cannot be changed later\n");
+    return EPERM;
+  }
   const Config wanted = parse_config(text, &keys, [](const char* line, size_t length) { complaint.add(line, length); });
   message = complaint;
   if (message.size() != 0 || keys == 0) return EINVAL;
-  for (size_t key = 0; key != kConfigKeys; ++key)
-    if ((keys >> key & 1) != 0 && !may_change(key)) {
-      message.add(kConfigTable[key].key).add(" is read when the process starts, and cannot be changed later\n");
-      return EPERM;
-    }
   take_changes(config, wanted, keys);
   store_shared(config_changed, config_changed | keys);
-  bound_stores();
-  background.wake_event().remind();
+  bound_stores(config_set | config_changed);
+  spans.set_purge_after(config.purge_after);
+  mappings.set_purge_after(config.purge_after);
+  background.wake_event().rouse();
   return 0;
 }
 

@@ -51,7 +51,8 @@ struct Allocator {
   uint32_t config_set = 0;      // bits of the keys that the environment set
   uint32_t config_changed = 0;  // of those that change_settings() has
   const ClassTable* table = &kRoomyTable;
-  size_t most_memory = SIZE_MAX;  // bytes: a request beyond this cannot be served
+  size_t most_memory = SIZE_MAX;   // bytes: a request beyond this cannot be served
+  size_t memory_limit = SIZE_MAX;  // bytes that the process might have at its start
 
   // Used with check:on and check:stacks.
   BlockNotes notes;
@@ -71,19 +72,22 @@ struct Allocator {
   bool is_plain() const { return plain_.load(kAcquire); }
   // True if it is open and every block is checked (allocator/checked_blocks.h).
   bool is_checked() const { return checked_.load(kRelaxed); }
+  // ensure_open() at the end of the process. A signal handler may have called exit() in the middle of open(): then this
+  // does not wait for the lock, which the interrupted code holds.
+  bool ensure_open_at_exit() { return is_open() || (!opening_.is_held() && open()); }
   // The setting, which may change while the process runs.
   uint32_t purge_after() { return AtomicRef<uint32_t>(config.purge_after).load(kRelaxed); }
-  // The same at the end of the process. A signal handler may have called exit() in the middle of open(): then this does
-  // not wait for the lock, which the interrupted code holds.
-  bool ensure_open_at_exit() { return is_open() || (!opening_.is_held() && open()); }
 
   // Starts the heap profile. 0, or why it cannot: EINVAL, ENOMEM or ENOTSUP.
   int start_profile(size_t distance);
   void stop_profile();
 
-  // Changes settings as SNUG_CONF has them, those that may_change(). 0; or EPERM for another key, EINVAL for a mistake,
-  // which the message tells, and nothing has changed.
+  // Changes settings as SNUG_CONF has them, those that may_change(). 0; or, and nothing has changed, EPERM for another
+  // key or EINVAL for a mistake, which the message tells, or ENOMEM. The caller holds no lock.
   int change_settings(const char* text, Text<256>& message);
+
+  // With publish:on, makes page and thread for tools, unless they are there. The caller holds no lock.
+  void start_control();
 
   // Registers the fork handlers, if possible before any other library does.
   void watch_forks();
@@ -123,7 +127,7 @@ struct Allocator {
   void open_inline_paths();
   int begin_profile(size_t distance) SNUG_REQUIRES(opening_);
   void bound_memory();
-  Retained bound_stores();
+  Retained bound_stores(uint32_t keys);
 
   Atomic<bool> open_{false};
   Atomic<bool> plain_{false};

@@ -56,7 +56,7 @@ void BackgroundThread::start() {
   if (was_refused_.load(kRelaxed) && os::milliseconds() - refused_at_.load(kRelaxed) < kBeforeAnother) return;
   if (!Lifecycle::start(*this)) return;
   await_first_steps();
-  allocator.control.start();
+  allocator.start_control();
 }
 
 bool BackgroundThread::start_thread() {

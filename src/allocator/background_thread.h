@@ -6,7 +6,8 @@
 //                                                                      it makes a pass over the heaps
 //   nothing is ageing                                                  sleeps until the next free that changes that
 //
-// idle_thread:on     starts once the heap has outgrown its first chunk or has a large block, and stays
+// idle_thread:on     starts once the heap has outgrown its first chunk or has a large block, and stays; with publish:on
+//                    in the first slow allocation that may start it
 // idle_thread:auto   starts as soon as the process has a second thread, since a filter of system calls that is set up
 //                    later may not allow it; if the OS refuses it then, there is none. Once started it calls only
 //                    futex and madvise. It leaves when one thread is left, and comes back with the next thread. The

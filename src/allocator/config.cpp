@@ -323,13 +323,13 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       value.add(config.batch == Batching::kOne ? "one" : "adaptive");
       break;
     case kRetain:
-      value.add(uint64_t{config.retain});
+      value.add(uint64_t{load_shared(config.retain)});
       break;
     case kRetainLarge:
-      value.add(uint64_t{config.retain_large});
+      value.add(uint64_t{load_shared(config.retain_large)});
       break;
     case kPurgeAfter:
-      value.add(uint64_t{config.purge_after});
+      value.add(uint64_t{load_shared(config.purge_after)});
       break;
     case kIdleThread:
       value.add(config.idle_thread == BackgroundThreadMode::kOn    ? "on"

@@ -103,6 +103,8 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
 
 // True if the index-th key may be changed while the process runs.
 bool may_change(size_t index);
+// The first key in a text as of SNUG_CONF that is one, and may not be changed; null if there is none.
+const char* first_unchangeable(const char* text);
 // Gives `config`, which other threads read, the values of such keys: those of which the bits are in `keys`.
 void take_changes(Config& config, const Config& wanted, uint32_t keys);
 

@@ -22,6 +22,8 @@ void write_settings(os::OutputStream& out) {
     const auto has = [key](const uint32_t& keys) { return (load_shared(keys) >> key & 1) != 0; };
     out.put(kConfigTable[key].key);
     out.put("\t");
+    for (char* c = value; *c != 0; ++c)
+      if (static_cast<unsigned char>(*c) < ' ') *c = '?';
     out.put(value);
     out.put(has(allocator.config_changed) ? "\tchanged\t"
             : has(allocator.config_set)   ? "\tSNUG_CONF\t"
@@ -46,6 +48,15 @@ size_t distance_in(const char* words) {
 }
 
 }  // namespace
+
+// A profile of more stacks is refused; statistics have an entry for each class and thread.
+size_t room_of_answer(ControlCommand command) {
+  constexpr size_t kOfProfile = size_t{4} << 20;
+  constexpr size_t kOfStatistics = size_t{64} << 10;
+  constexpr size_t kOfThread = 256;
+  return command == ControlCommand::kProfileWrite ? kOfProfile
+                                                  : kOfStatistics + (allocator.caches.cache_count() + 64) * kOfThread;
+}
 
 int answer_tool(ControlCommand command, const char* words, os::OutputStream& out) {
   if (!allocator.ensure_open()) return ENOMEM;

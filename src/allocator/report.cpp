@@ -23,8 +23,11 @@ using CountLine = Text<512>;
 template <size_t Capacity>
 void add_process(Text<Capacity>& line) {
   line.add("{\"pid\":").add(uint64_t{os::process_id()}).add(",\"program\":\"");
-  for (const char* c = program_invocation_short_name; *c != 0; ++c)
-    if (*c >= ' ' && *c != '"' && *c != '\\') line.put(*c);
+  // Its printable ASCII, as JSON may have nothing else; no more of it than a kernel's name and some.
+  constexpr size_t kMostOfName = 64;
+  const char* c = program_invocation_short_name;
+  for (size_t left = kMostOfName; *c != 0 && left != 0; ++c, --left)
+    if (*c >= ' ' && *c <= '~' && *c != '"' && *c != '\\') line.put(*c);
   line.put('"');
 }
 
@@ -152,7 +155,7 @@ void write_statistics(os::OutputStream& out, bool with_memory) {
   line.add(uint64_t{SNUG_VERSION_MINOR}).put('.').add(uint64_t{SNUG_VERSION_PATCH}).put('"');
   const snug_stats stats = gather_statistics();
   for (const Figure& figure : kFigures) add_member(line, figure.name, stats.*figure.value);
-  add_member(line, "profile", allocator.profile.mean());
+  add_member(line, "profile", allocator.profile.is_on() ? allocator.profile.mean() : 0);
   out.put(line.data());
   ClassUse uses[kMaxClasses];
   write_threads(out, uses);

@@ -9,6 +9,7 @@
 #include "allocator/blocks.h"
 #include "allocator/config.h"
 #include "allocator/statistics.h"
+#include "base/atomic.h"
 #include "base/fixed_array.h"
 #include "base/text.h"
 #include "c_interface/c_functions.h"
@@ -32,6 +33,10 @@ constexpr auto kVersion = [] {
   }
   return text;
 }();
+const char* origin_of(size_t key) {
+  if ((load_shared(allocator.config_changed) >> key & 1) != 0) return "changed";
+  return (allocator.config_set >> key & 1) != 0 ? "SNUG_CONF" : "default";
+}
 }  // namespace
 
 extern "C" {
@@ -85,12 +90,7 @@ SNUG_EXPORT int snug_config_get(size_t index, snug_config_entry* entry) {
   print_config_value(allocator.config, index, values[index], sizeof values[index]);
   print_config_value(Config(), index, defaults[index], sizeof defaults[index]);
   const ConfigKey& key = kConfigTable[index];
-  *entry = {key.key,
-            key.unit,
-            defaults[index],
-            values[index],
-            (allocator.config_set >> index & 1) != 0 ? "SNUG_CONF" : "default",
-            key.help};
+  *entry = {key.key, key.unit, defaults[index], values[index], origin_of(index), key.help};
   return 0;
 }
 

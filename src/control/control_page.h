@@ -1,5 +1,5 @@
 // ControlPage: memory that a process with publish:on shares with tools of the same user, so that they can ask it. The
-// kernel's rules for /proc/PID/fd say which tools these are: those that may trace it.
+// kernel's rules for /proc/PID/fd say which tools these are.
 //
 //   page 0     which process it is, the request, and counts of requests and answers
 //   page 1 …   the answer

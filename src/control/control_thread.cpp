@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "base/algorithm.h"
 #include "base/bits.h"
 #include "base/system_call.h"
 #include "os/memory.h"
@@ -18,7 +19,6 @@
 // Headers have them for _GNU_SOURCE alone.
 #ifndef F_ADD_SEALS
 #define F_ADD_SEALS 1033
-#define F_GET_SEALS 1034
 #define F_SEAL_SEAL 1
 #define F_SEAL_SHRINK 2
 #define F_SEAL_GROW 4
@@ -31,30 +31,35 @@ namespace {
 constexpr long kLeastNumber = 512;
 constexpr long kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
 
-void close_file(long file) { system_call(SYS_close, file); }
-
 // Other processes wait for these words, so that the futex is no private one.
 void sleep_while(Atomic<uint32_t>& word, uint32_t value) { system_call(SYS_futex, &word, FUTEX_WAIT, value, nullptr); }
 void wake_all(Atomic<uint32_t>& word) { system_call(SYS_futex, &word, FUTEX_WAKE, INT_MAX); }
 
 long make_file() {
+  // To make it longer than the process may write would be a signal that ends it.
+  if (os::file_size_limit() < ControlPage::kBytes) return -EFBIG;
   const long file = system_call(SYS_memfd_create, ControlPage::kName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) return file;
   const long high = system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, kLeastNumber);
   if (high < 0) return file;
-  close_file(file);
+  system_call(SYS_close, file);
   return high;
+}
+
+// Where the machine promises no more memory than it has, a page that is not there yet ends the process as it is
+// touched. Kernels that cannot say (before Linux 5.14) are believed to have it.
+bool is_there(void* start, size_t bytes) {
+  static constinit Atomic<bool> can_say{false};
+  if (os::back(start, bytes)) {
+    can_say.store(true, kRelaxed);
+    return true;
+  }
+  return !can_say.load(kRelaxed);
 }
 
 }  // namespace
 
 ControlThread* ControlThread::self = nullptr;
-
-void ControlThread::start() {
-  if (!is_wanted() || !make_page()) return;
-  self = this;
-  if (!os::start_thread(&thread_, [] { self->live(); })) drop_page();
-}
 
 bool ControlThread::make_page() {
   file_ = make_file();
@@ -62,62 +67,81 @@ bool ControlThread::make_page() {
   const bool is_sized = system_call(SYS_ftruncate, file_, ControlPage::kBytes) == 0 &&
                         system_call(SYS_fcntl, file_, F_ADD_SEALS, kSeals) == 0;
   void* const start = is_sized ? os::map_shared(file_, ControlPage::kBytes) : nullptr;
-  if (start == nullptr) {
-    close_file(file_);
+  if (start == nullptr || !is_there(start, ControlPage::kHeaderBytes)) {
+    if (start != nullptr) os::release(start, ControlPage::kBytes);
+    system_call(SYS_close, file_);
     return false;
   }
-  page_ = static_cast<ControlPage*>(start);
-  page_->magic = ControlPage::kMagic;
-  page_->version = ControlPage::kVersion;
-  AtomicRef<uint32_t>(page_->pid).store(os::process_id(), kRelease);
+  identity_ = os::identity_of(file_);
+  ControlPage* const page = static_cast<ControlPage*>(start);
+  page->magic = ControlPage::kMagic;
+  page->version = ControlPage::kVersion;
+  AtomicRef<uint32_t>(page->pid).store(os::process_id(), kRelease);
+  page_.store(page, kRelease);
   return true;
 }
 
 // The program may have closed the file, and its number may be another file's by now.
 void ControlThread::drop_page() {
-  os::release(page_, ControlPage::kBytes);
-  page_ = nullptr;
-  if (system_call(SYS_fcntl, file_, F_GET_SEALS) == kSeals) close_file(file_);
+  ControlPage* const page = page_.exchange(nullptr, kAcqRel);
+  if (page == nullptr) return;
+  os::release(page, ControlPage::kBytes);
+  if (os::identity_of(file_) == identity_) system_call(SYS_close, file_);
+}
+
+bool ControlThread::start() {
+  self = this;
+  return os::start_thread(&thread_, [] { self->live(*self->page_.load(kAcquire)); });
 }
 
 void ControlThread::dismiss() {
-  is_dismissed_.store(true, kRelaxed);
-  if (page_ == nullptr) return;
-  page_->requests.fetch_add(1);
-  wake_all(page_->requests);
+  is_dismissed_.store(true);
+  ControlPage* const page = page_.load(kAcquire);
+  if (page == nullptr) return;
+  page->requests.fetch_add(1);
+  wake_all(page->requests);
 }
 
 // The page is the parent's.
 void ControlThread::after_fork_in_child() {
   is_dismissed_.store(false, kRelaxed);
-  if (page_ != nullptr) drop_page();
+  drop_page();
 }
 
-void ControlThread::live() {
+void ControlThread::live(ControlPage& page) {
   os::name_thread("snug-control");
-  for (uint32_t answered = 0; !is_dismissed_.load(kRelaxed);) {
-    const uint32_t request = page_->requests.load(kAcquire);
+  for (uint32_t answered = 0;;) {
+    const uint32_t request = page.requests.load();
+    if (is_dismissed_.load()) return;
     if (request == answered) {
-      sleep_while(page_->requests, request);
+      sleep_while(page.requests, request);
       continue;
     }
-    answer_request(request);
+    answer_request(page, request);
     answered = request;
   }
 }
 
-void ControlThread::answer_request(uint32_t request) {
-  char words[sizeof page_->words];
-  memcpy(words, page_->words, sizeof words - 1);
+void ControlThread::answer_request(ControlPage& page, uint32_t request) {
+  char words[sizeof page.words];
+  memcpy(words, page.words, sizeof words - 1);
   words[sizeof words - 1] = 0;
-  const auto command = static_cast<ControlCommand>(page_->command.load(kRelaxed));
-  os::OutputStream out(reinterpret_cast<char*>(page_) + ControlPage::kHeaderBytes, ControlPage::kMostAnswer);
-  const int error = answer_(command, words, out);
-  const int full = out.flush();
-  page_->length.store(static_cast<uint32_t>(out.written()), kRelaxed);
-  page_->error.store(static_cast<uint32_t>(error != 0 ? error : full), kRelaxed);
-  page_->answers.store(request, kRelease);
-  wake_all(page_->answers);
+  const auto command = static_cast<ControlCommand>(page.command.load(kRelaxed));
+  char* const place = reinterpret_cast<char*>(&page) + ControlPage::kHeaderBytes;
+  const size_t room = min(round_up(room_(command), os::page_size()), ControlPage::kMostAnswer);
+  int error = ENOMEM;
+  size_t length = 0;
+  if (is_there(place, room)) {
+    os::OutputStream out(place, room);
+    error = answer_(command, words, out);
+    const int full = out.flush();
+    if (error == 0) error = full;
+    length = out.written();
+  }
+  page.length.store(static_cast<uint32_t>(length), kRelaxed);
+  page.error.store(static_cast<uint32_t>(error), kRelaxed);
+  page.answers.store(request, kRelease);
+  wake_all(page.answers);
 }
 
 }  // namespace snug

@@ -47,12 +47,18 @@ uint64_t seed_of_start() {
 
 }  // namespace
 
-size_t address_space_limit() {
+namespace {
+
+size_t limit_on(int resource) {
   rlimit limit{};
-  if (system_call(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-    return SIZE_MAX;
+  if (system_call(SYS_prlimit64, 0, resource, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
   return static_cast<size_t>(limit.rlim_cur);
 }
+
+}  // namespace
+
+size_t address_space_limit() { return limit_on(RLIMIT_AS); }
+size_t file_size_limit() { return limit_on(RLIMIT_FSIZE); }
 
 // The flag is set first: an interposer's getauxval() may allocate and call this again, and must not recurse.
 void learn_start() {

@@ -19,6 +19,8 @@ namespace snug::os {
 
 // The limit on address space in bytes (ulimit -v), or SIZE_MAX if there is none.
 size_t address_space_limit();
+// Bytes of the longest file that the process may make; SIZE_MAX if there is no limit. A system call.
+size_t file_size_limit();
 // How much one reservation may take of so many addresses: a sixteenth; the rest is left to the program.
 constexpr size_t reservation_limit(size_t addresses) { return addresses / 16; }
 

@@ -41,6 +41,11 @@ class BasicWakeEvent {
     if (state_.load(kRelaxed) == kWaiting) [[unlikely]]
       answer(kWaiting);
   }
+  // Has a waiter that sleeps look again, whether there is work or not.
+  void rouse() {
+    remind();
+    wake();
+  }
   // There may be work some day: calls for a waiter if there was none yet, but wakes none.
   void summon() {
     if (state_.load(kRelaxed) == kAbsent) [[unlikely]]

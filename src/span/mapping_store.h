@@ -73,11 +73,13 @@ class MappingStore {
   constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const Atomic<size_t>& grown)
       : grown_(grown), arena_(arena), gauge_(gauge), records_(arena) {}
 
-  // As a rule before any other use; a change counts for what is looked at from then on.
+  // Before any other use.
   void set_retention(Retention retention) {
     bound_retention(retention.bytes);
-    purge_after_.store(retention.milliseconds, kRelaxed);
+    set_purge_after(retention.milliseconds);
   }
+  // Sets the time alone, while other threads may use the store.
+  void set_purge_after(uint32_t milliseconds) { purge_after_.store(milliseconds, kRelaxed); }
   // Sets the bytes alone, while other threads may use the store. What was in use of late may stay up to `by_age` while
   // the background thread answers the wake event.
   void bound_retention(size_t bytes, size_t by_age = 0) {

@@ -79,8 +79,12 @@ class SpanStore {
 
   void set_retention(Retention retention) {
     bound_retention(retention.bytes, retention.bytes);
+    set_purge_after(retention.milliseconds);
+  }
+  // Sets the time alone, while other threads may use the store.
+  void set_purge_after(uint32_t milliseconds) {
     const LockGuard guard(lock_);
-    purge_after_ = retention.milliseconds;
+    purge_after_ = milliseconds;
   }
   // Sets the bytes alone, while other threads may use the store: so many, or as many as are in use up to `in_use`. What
   // was in use of late may stay up to `by_age` while the background thread answers the wake event.
@@ -212,6 +216,7 @@ class SpanStore {
   enum class Supply { kAny, kNew };
   bool supply_chunk(Paging paging, Supply supply = Supply::kAny) SNUG_REQUIRES(lock_);
   bool advise_chunk(Span* chunk, Paging paging) SNUG_REQUIRES(lock_);
+  // The OS is told by the caller, without the lock, before or after.
   void note_mapping(PageId chunk, bool is_ours, Paging paging) SNUG_REQUIRES(lock_);
   bool may_split_mappings() const SNUG_REQUIRES(lock_);
   void note_released(Span* span) SNUG_REQUIRES(lock_);
@@ -223,6 +228,7 @@ class SpanStore {
   Span* take_in_one_chunk(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
   Span* take_over_chunks(PageCount pages) SNUG_REQUIRES(lock_);
   Span* take_row(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
+  // A free span begins at `at`. Where its first touch backs a huge page, the rest of it becomes dirty too.
   Span* take_for_run(PageId at, PageCount most) SNUG_REQUIRES(lock_);
   bool may_extend_for_runs() const SNUG_REQUIRES(lock_) { return chunks_ < page_map_.chunks_for_runs(); }
   void put_in_run(Span* span) SNUG_REQUIRES(lock_);

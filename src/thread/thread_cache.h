@@ -12,10 +12,10 @@
 //   for each class:   base <= top <= limit,   limit - base + raised == room <= places
 //   blocks cached ==  sum of top - base
 //
-// Only the owning thread calls the functions below, unless they say otherwise. Each of them takes the lock of the
-// thread's heap, which also guards the arrays, except against the fast paths. Another thread that holds the lock may
-// take blocks from the arrays (thread/array_ends.h): it raises their bases, and the owner's next slow operation moves
-// what is left back to where each array begins.
+// Only the owning thread calls the functions below, unless they say otherwise. As a rule each takes the lock of
+// the thread's heap, which also guards the arrays, except against the fast paths. Another thread that holds the lock
+// may take blocks from the arrays (thread/array_ends.h): it raises their bases, and the owner's next slow operation
+// moves what is left back to where each array begins.
 #pragma once
 
 #include <stddef.h>
@@ -69,7 +69,8 @@ class alignas(64) ThreadCache : public HeapCache {
   // While the heap profile runs. The thread's trays, made if there are none; null if the OS refuses memory.
   Trays* trays();
   // Moves up to `most` of the newest blocks of the class's array to its tray, which is empty; where these are few, some
-  // of the slabs' besides. Returns how many: 0 if the class has no tray. As a rule no lock is taken, as in a malloc.
+  // of the slabs' besides. Returns how many: 0 if the class has no tray, memory is refused, or another thread has just
+  // shut the array off. The caller holds no lock, and as a rule none is taken, as in a malloc.
   size_t load_tray(size_t size_class, size_t most);
   // Sends every cached block home.
   void flush_all();

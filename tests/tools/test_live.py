@@ -35,7 +35,8 @@ def process(mode, conf="publish:on", library=LIBRARY):
     try:
         assert child.stdout.readline() == "ready\n", mode
         child.said = child.stdout.readline().strip() if mode == "fork" else ""
-        wait_until_asked(child.pid, conf)
+        if mode != "leaves":
+            wait_until_asked(child.pid, conf)
         yield child
     finally:
         child.send_signal(signal.SIGCONT)
@@ -50,6 +51,7 @@ def wait_until_asked(pid, conf):
         if "snug-control\n" in [comm.read_text() for comm in Path(f"/proc/{pid}/task").glob("*/comm")]:
             return
         time.sleep(0.05)
+    raise AssertionError(f"process {pid} has no control thread")
 
 
 def page_of(pid):
@@ -132,6 +134,19 @@ class LiveTest(unittest.TestCase):
             self.assert_refused(snug("ctl", str(child.pid), "set", "retian:1M"), child.pid, "did you mean 'retain'?")
             self.assertEqual(self.statistics(child.pid)["retain"], 1 << 20, "nothing of it was taken")
 
+    def test_a_change_counts_for_what_is_kept(self):
+        with process("work", "publish:on,purge_after:86400000,retain:1G") as child:
+            self.assertGreater(self.statistics(child.pid)["bytes_retained"], 16 << 20)
+            self.assertEqual(snug("ctl", str(child.pid), "set", "purge_after:1").returncode, 0)
+            while self.statistics(child.pid)["bytes_retained"] > 4 << 20:
+                time.sleep(0.05)
+
+    def test_hostile_settings_lose_nothing(self):
+        with process("work", "publish:on,report:/tmp/a\tb\tc") as child:
+            lines = snug("ctl", str(child.pid), "settings")
+            self.assertIn("/tmp/a?b?c", lines.stdout)
+            self.assertEqual(lines.returncode, 0)
+
     def test_profiles_while_it_runs(self):
         with process("work") as child:
             self.assert_refused(snug("profile", str(child.pid)), child.pid, "never profiled")
@@ -145,6 +160,7 @@ class LiveTest(unittest.TestCase):
                 time.sleep(0.05)
             self.assertIn("hold < replace", shown)
             self.assertEqual(snug("ctl", str(child.pid), "profile", "off").returncode, 0)
+            self.assertEqual(self.statistics(child.pid)["profile"], 0)
             for words in (["profile", "on", "1"], ["profile", "on", "much"]):
                 self.assertEqual(snug("ctl", str(child.pid), *words).returncode, 2)
 
@@ -166,7 +182,15 @@ class LiveTest(unittest.TestCase):
                 sample = re.compile(r'^snug_\w+\{pid="\d+",program="[^"]*"\} \d+$')
                 for line in text.splitlines():
                     self.assertTrue(sample.match(line) or re.match(r"# (HELP|TYPE) snug_\w+ ", line), line)
-                self.assertEqual(text, self.prometheus_of(child.pid, text))
+                names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+                printed = snug("stats", "--prometheus", str(child.pid)).stdout
+                self.assertEqual(names, [line.split()[2] for line in printed.splitlines() if line.startswith("# TYPE")])
+                self.assertIn("snug_bytes_in_use", names)
+                self.assertIn("snug_allocations_total", names)
+                self.assertNotIn("snug_memory_rss_bytes", names)
+                slow = socket.create_connection(("127.0.0.1", port))
+                self.addCleanup(slow.close)
+                slow.sendall(b"GET")
                 with self.assertRaises(urllib.error.HTTPError):
                     urllib.request.urlopen(f"http://127.0.0.1:{port}/nothing")
                 for request in (b"", b"\0" * 9000, b"GET", b"POST /metrics HTTP/1.1\r\n\r\n"):
@@ -178,13 +202,6 @@ class LiveTest(unittest.TestCase):
                 exporter.wait()
                 exporter.stderr.close()
 
-    def prometheus_of(self, pid, text):
-        """The same names as the command prints."""
-        names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
-        printed = snug("stats", "--prometheus", str(pid)).stdout
-        self.assertEqual(names, [line.split()[2] for line in printed.splitlines() if line.startswith("# TYPE")])
-        return text
-
     def test_who_cannot_be_asked(self):
         self.assert_refused(snug("stats", "4194305"), 4194305, "there is no such process")
         with process("fakes", conf="", library=None) as child:
@@ -193,6 +210,7 @@ class LiveTest(unittest.TestCase):
             self.assert_refused(snug("stats", str(child.pid)), child.pid, "runs on snug, but does not publish")
         with process("closes") as child:
             self.assert_refused(snug("stats", str(child.pid)), child.pid, "has closed snug's file")
+        self.assertEqual(child.returncode, 0, "its child has lost a file")
         for words in (["stats", "12x"], ["stats"], ["ctl", "0", "purge"], ["top", "-1"], ["stats", "--all", "1"],
                       ["ctl", "1", "purge", "all"], ["ctl", "1", "set"], ["stats", "--listen", "x", "1"]):
             wrong = snug(*words)
@@ -212,12 +230,15 @@ class LiveTest(unittest.TestCase):
             child.send_signal(signal.SIGSTOP)
             killer = threading.Timer(1, child.kill)
             killer.start()
-            self.assert_refused(snug("stats", str(child.pid)), child.pid, "it has ended")
+            self.assert_refused(snug("stats", str(child.pid)), child.pid, "it is stopped")
             killer.join()
+            while not Path(f"/proc/{child.pid}/status").read_text().split("State:")[1].strip().startswith("Z"):
+                time.sleep(0.01)
+            self.assert_refused(snug("stats", str(child.pid)), child.pid, "it has ended")
 
     def test_a_process_outlives_its_main_thread_without_the_control_thread(self):
         with process("leaves") as child:
-            pass
+            self.assert_refused(snug("stats", str(child.pid)), child.pid, "its main thread has")
         self.assertEqual(child.returncode, 0)
 
     def test_hostile_requests_are_refused(self):

@@ -29,6 +29,7 @@ namespace {
 
 using std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPatienceWithStopped = std::chrono::milliseconds(300);
 constexpr auto kStep = std::chrono::milliseconds(50);
 
 std::string folder_of(pid_t pid) { return fmt::format("/proc/{}", pid); }
@@ -58,7 +59,12 @@ bool maps(pid_t pid, const std::string& name) {
   return false;
 }
 
-bool has_all_seals(int file) {
+// Of /proc/PID/status: the process has ended, or its main thread has, and with it what it can be asked by.
+bool has_lost_main(const std::string& state) { return state.starts_with("Z") || state.starts_with("X"); }
+constexpr const char* kEnded = "it has ended, or its main thread has";
+
+// So that it stays as long as it is.
+bool is_sealed(int file) {
   const int seals = fcntl(file, F_GET_SEALS);
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
@@ -74,7 +80,7 @@ int find_page(pid_t pid) {
     if (file < 0) continue;
     struct stat status{};
     ControlPage head{};
-    const bool is_page = has_all_seals(file) && fstat(file, &status) == 0 &&
+    const bool is_page = is_sealed(file) && fstat(file, &status) == 0 &&
                          status.st_size >= static_cast<off_t>(ControlPage::kBytes) &&
                          pread(file, static_cast<void*>(&head), sizeof head, 0) == sizeof head &&
                          head.magic == ControlPage::kMagic && is_number_of(pid, head.pid);
@@ -121,6 +127,7 @@ void LiveProcess::refuse(const std::string& why) const {
 
 void LiveProcess::open_page() {
   if (!exists(pid_)) refuse("there is no such process");
+  if (has_lost_main(status_field(pid_, "State"))) refuse(kEnded);
   if (access((folder_of(pid_) + "/fd").c_str(), R_OK | X_OK) != 0)
     refuse("it is another user's, or has rights that its files do not show: run this as that user, or as root");
   file_ = find_page(pid_);
@@ -177,10 +184,10 @@ void LiveProcess::await_answer(std::uint32_t request) {
     syscall(SYS_futex, &page_->answers, FUTEX_WAIT, answers, &kLooks, nullptr, 0);
     if (page_->answers.load(kAcquire) == request) return;
     const std::string state = status_field(pid_, "State");
-    if (!exists(pid_) || state.starts_with("Z") || state.starts_with("X")) refuse("it has ended");
-    if (steady_clock::now() - begin < kPatience) continue;
-    if (state.starts_with("T") || state.starts_with("t")) refuse("it is stopped");
-    refuse("it has not answered for ten seconds: main's thread has ended, or the machine is too busy");
+    if (!exists(pid_) || has_lost_main(state)) refuse(kEnded);
+    const auto waited = steady_clock::now() - begin;
+    if ((state.starts_with("T") || state.starts_with("t")) && waited > kPatienceWithStopped) refuse("it is stopped");
+    if (waited > kPatience) refuse("it has not answered for ten seconds");
   }
 }
 

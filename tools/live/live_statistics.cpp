@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "live/live_process.h"
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -23,7 +25,12 @@ std::uint64_t number_of(const Json& object, const char* name) { return object.at
 
 LiveStatistics parse(const std::string& answer) {
   LiveStatistics statistics;
-  Json json = Json::parse(answer);
+  // A hostile process may nest without end.
+  constexpr int kDeepest = 3;
+  Json json = Json::parse(answer, [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepest) throw std::invalid_argument("too deep");
+    return true;
+  });
   statistics.program = printable(json.at("program").get<std::string>());
   statistics.figures = numbers_of(json);
   if (json.contains("memory")) statistics.memory = numbers_of(json.at("memory"));
@@ -51,7 +58,7 @@ LiveStatistics read_statistics(pid_t pid, bool with_memory) {
     statistics.pid = pid;
     statistics.json["pid"] = pid;
     return statistics;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::exception&) {
     throw UserError(fmt::format("process {}: its answer is damaged", pid), EXIT_FAILURE);
   }
 }

@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <thread>
 
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -20,20 +21,30 @@ namespace snug::tool {
 
 namespace {
 
+using std::chrono::steady_clock;
+
 constexpr std::size_t kLongestRequest = 8192;
-constexpr timeval kPatience{1, 0};
-constexpr int kWaiting = 16;  // connections
+constexpr auto kPatience = std::chrono::seconds(2);  // with a client, from its first byte to the last of the answer
+constexpr int kWaiting = 16;                         // connections
 
 UserError cannot_listen(const std::string& address, const char* why) {
   return UserError(fmt::format("cannot listen at '{}': {}", printable(address), why));
 }
 
+// Waits until the socket can be read or written; false if that takes too long.
+bool is_ready(int connection, short events, steady_clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
+  pollfd waited{connection, events, 0};
+  return left.count() > 0 && poll(&waited, 1, static_cast<int>(left.count())) > 0;
+}
+
 // What a request asks for, "/metrics"; empty if it is none that can be answered.
-std::string path_of(int connection) {
+std::string path_of(int connection, steady_clock::time_point deadline) {
   std::string request;
   while (request.find("\r\n\r\n") == std::string::npos && request.size() < kLongestRequest) {
+    if (!is_ready(connection, POLLIN, deadline)) return "";
     char part[1024];
-    const ssize_t got = recv(connection, part, sizeof part, 0);
+    const ssize_t got = recv(connection, part, sizeof part, MSG_DONTWAIT);
     if (got <= 0) return "";
     request.append(part, static_cast<std::size_t>(got));
   }
@@ -42,18 +53,22 @@ std::string path_of(int connection) {
   return request.substr(4, end - 4);
 }
 
-void send_all(int connection, std::string_view text) {
+void send_all(int connection, std::string_view text, steady_clock::time_point deadline) {
   while (!text.empty()) {
-    const ssize_t sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL);
+    if (!is_ready(connection, POLLOUT, deadline)) return;
+    const ssize_t sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(sent));
   }
 }
 
 void send_response(int connection, const char* status, const std::string& body) {
-  send_all(connection, fmt::format("HTTP/1.1 {}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
-                                   "Content-Length: {}\r\nConnection: close\r\n\r\n{}",
-                                   status, body.size(), body));
+  const auto deadline = steady_clock::now() + kPatience;
+  send_all(connection,
+           fmt::format("HTTP/1.1 {}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+                       "Content-Length: {}\r\nConnection: close\r\n\r\n{}",
+                       status, body.size(), body),
+           deadline);
 }
 
 }  // namespace
@@ -94,16 +109,17 @@ unsigned MetricsServer::port() const {
 void MetricsServer::serve(const std::function<std::string()>& body) const {
   for (;;) {
     const int connection = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;
-    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-    setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+    if (connection < 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // no files left, say
+      continue;
+    }
     answer(connection, body);
     close(connection);
   }
 }
 
 void MetricsServer::answer(int connection, const std::function<std::string()>& body) const {
-  const std::string path = path_of(connection);
+  const std::string path = path_of(connection, steady_clock::now() + kPatience);
   if (path == "/metrics")
     send_response(connection, "200 OK", body());
   else if (path == "/")

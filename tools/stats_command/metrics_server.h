@@ -1,5 +1,5 @@
 // MetricsServer: answers HTTP requests for /metrics, one at a time, as Prometheus makes them. It trusts no client: a
-// request is short, and comes within a second.
+// request is short, and request and answer have two seconds each.
 #pragma once
 
 #include <functional>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "allocator/figures.h"
@@ -61,26 +62,28 @@ std::string statistics_table(const LiveStatistics& statistics, bool with_classes
 
 std::string prometheus_text(const std::vector<LiveStatistics>& processes) {
   std::string text;
+  // `value` says nothing of a process that does not know.
   const auto add = [&](const std::string& name, const std::string& help, const char* type, auto value) {
-    text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+    std::string samples;
     for (const LiveStatistics& process : processes)
-      text += fmt::format("{}{{pid=\"{}\",program=\"{}\"}} {}\n", name, process.pid, escaped(process.program),
-                          value(process));
+      if (const std::optional<std::uint64_t> known = value(process))
+        samples +=
+            fmt::format("{}{{pid=\"{}\",program=\"{}\"}} {}\n", name, process.pid, escaped(process.program), *known);
+    if (!samples.empty()) text += fmt::format("# HELP {} {}\n# TYPE {} {}\n{}", name, help, name, type, samples);
   };
   for (const Figure& figure : kFigures) {
     const bool counts = is_counter(figure.name);
     const char* const unit = figure.unit == FigureUnit::kBytes ? "Bytes " : "";
     add(fmt::format("snug_{}{}", figure.name, counts ? "_total" : ""), fmt::format("{}{}", unit, figure.words),
-        counts ? "counter" : "gauge", [&](const LiveStatistics& process) { return process.figure(figure.name); });
+        counts ? "counter" : "gauge",
+        [&](const LiveStatistics& process) { return std::optional(process.figure(figure.name)); });
   }
-  for (const MemoryPart& part : kMemoryParts) {
-    const auto value = [&](const LiveStatistics& process) {
-      const auto found = process.memory.find(part.name);
-      return found == process.memory.end() ? 0 : found->second;
-    };
-    if (std::any_of(processes.begin(), processes.end(), [](const auto& process) { return !process.memory.empty(); }))
-      add(fmt::format("snug_memory_{}_bytes", part.name), "Bytes in memory, of snug's mappings", "gauge", value);
-  }
+  for (const MemoryPart& part : kMemoryParts)
+    add(fmt::format("snug_memory_{}_bytes", part.name), fmt::format("The field {} of snug_memory", part.name), "gauge",
+        [&](const LiveStatistics& process) {
+          const auto found = process.memory.find(part.name);
+          return found == process.memory.end() ? std::nullopt : std::optional(found->second);
+        });
   return text;
 }
 

@@ -27,11 +27,29 @@ void restore() {
   tcsetattr(STDIN_FILENO, TCSANOW, &before);
 }
 
-// Async-signal-safe, as restore() is.
+void take() {
+  termios raw = before;
+  raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  raw.c_cc[VMIN] = 1;
+  raw.c_cc[VTIME] = 0;
+  tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  put(kEnter);
+}
+
+// Both are async-signal-safe, as take() and restore() are.
 void end(int signal_number) {
   restore();
   std::signal(signal_number, SIG_DFL);
   std::raise(signal_number);
+}
+void stop(int) {
+  restore();
+  std::raise(SIGSTOP);
+  take();  // it goes on
+}
+
+void handle(int signal_number, void (*handler)(int)) {
+  if (std::signal(signal_number, handler) == SIG_IGN) std::signal(signal_number, SIG_IGN);
 }
 
 }  // namespace
@@ -40,13 +58,9 @@ bool Terminal::is_here() { return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FIL
 
 Terminal::Terminal() {
   tcgetattr(STDIN_FILENO, &before);
-  termios raw = before;
-  raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-  raw.c_cc[VMIN] = 1;
-  raw.c_cc[VTIME] = 0;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(number, end);
-  tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-  put(kEnter);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) handle(number, end);
+  handle(SIGTSTP, stop);
+  take();
 }
 
 Terminal::~Terminal() { restore(); }

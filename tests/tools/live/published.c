@@ -2,11 +2,12 @@
  *
  *   work     three threads replace blocks; main holds 1000 of 10000 bytes and has freed 32 MiB
  *   fork     the same without threads; a child that allocates says its number on a second line
- *   closes   closes all files but the first three
+ *   closes   closes all files but the first three, opens others, and forks: its child still has these
  *   leaves   main's thread ends; the other reads the input
  *   fakes    has a file of the page's name that is none
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,15 @@ int main(int count, char** words) {
     for (int file = 3; file < 4096; ++file) close(file);
     /* Of a number that snug's file had, this is another file by now. */
     for (int i = 0; i < 600; ++i) dup(2);
+    const pid_t child = fork();
+    if (child == 0) {
+      hold_some();
+      for (int file = 3; file < 603; ++file)
+        if (fcntl(file, F_GETFD) < 0) _exit(1);
+      _exit(0);
+    }
+    int status = 1;
+    if (waitpid(child, &status, 0) != child || status != 0) return 1;
   } else if (strcmp(mode, "leaves") == 0) {
     usleep(100000);
     pthread_create(&thread, NULL, end_with_input, NULL);
