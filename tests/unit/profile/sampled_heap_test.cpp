@@ -175,7 +175,7 @@ TEST_F(SampledHeapTest, StartsAndStopsWhileThreadsAllocate) {
       }
       for (void* block : blocks) snug_free(block);
     });
-  for (int i = 0; i != 300; ++i) {
+  for (int i = 0; i != 60; ++i) {
     snug_profile_stop();
     EXPECT_EQ(snug_profile_distance(), 0u);
     EXPECT_EQ(snug_profile_start(4096), 0);
