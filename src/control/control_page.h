@@ -33,7 +33,7 @@ struct ControlPage {
   static constexpr uint64_t kMagic = 0x314c544347554e53;  // "SNUGCTL1"
   static constexpr uint32_t kVersion = 1;
   static constexpr size_t kHeaderBytes = 4096;
-  static constexpr size_t kBytes = size_t{16} << 20;  // of which only what is written takes memory
+  static constexpr size_t kBytes = size_t{8} << 20;  // of which only what is written takes memory
   static constexpr size_t kMostAnswer = kBytes - kHeaderBytes;
 
   uint64_t magic;

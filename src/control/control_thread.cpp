@@ -29,6 +29,8 @@ namespace {
 
 // The file's number is at least that where so many are allowed: low ones are what programs expect to get themselves.
 constexpr long kLeastNumber = 512;
+// Some programs have hundreds of KiB of thread-local storage, and answers take more stack than what is given back.
+constexpr size_t kStack = size_t{2} << 20;
 constexpr long kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
 
 // Other processes wait for these words, so that the futex is no private one.
@@ -91,13 +93,14 @@ void ControlThread::drop_page() {
 
 bool ControlThread::start() {
   self = this;
-  return os::start_thread(&thread_, [] { self->live(*self->page_.load(kAcquire)); });
+  return os::start_thread(&thread_, [] { self->live(*self->page_.load(kAcquire)); }, kStack);
 }
 
 void ControlThread::dismiss() {
   is_dismissed_.store(true);
   ControlPage* const page = page_.load(kAcquire);
-  if (page == nullptr) return;
+  // In the child of _Fork the page is the parent's.
+  if (page == nullptr || page->pid != os::process_id()) return;
   page->requests.fetch_add(1);
   wake_all(page->requests);
 }

@@ -21,10 +21,6 @@
 namespace snug::os {
 namespace {
 
-// Bytes of address space. Thread-local storage lies in it too, and the exit handlers run on it if this thread is the
-// last of the process.
-constexpr size_t kStackBytes = size_t{256} << 10;
-
 constinit Atomic<unsigned*> threads_of_libc{nullptr};
 constinit Atomic<CreateThread> creator{nullptr};
 
@@ -51,11 +47,13 @@ void* run(void* body) {
 
 }  // namespace
 
-bool start_thread(pthread_t* thread, void (*body)()) {
+// The stack is address space. Thread-local storage lies in it too, and the exit handlers run on it if this thread is
+// the last of the process.
+bool start_thread(pthread_t* thread, void (*body)(), size_t stack) {
   ErrnoKeeper keeper;
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, kStackBytes);
+  ::pthread_attr_setstacksize(&attributes, stack);
   // The new thread inherits the mask. libc keeps its own signals, by which setuid reaches every thread, out of it.
   sigset_t every_signal;
   sigset_t before;

@@ -14,7 +14,9 @@ void start_threads_by(CreateThread create);
 
 // Runs `body` in a thread of its own, which no signal interrupts; some thread must join it. False if the OS refuses.
 // Allocates, so that the caller must hold no lock; leaves errno alone.
-bool start_thread(pthread_t* thread, void (*body)());
+// `stack`: its bytes, of which thread-local storage takes a part.
+inline constexpr size_t kUsualStack = size_t{256} << 10;
+bool start_thread(pthread_t* thread, void (*body)(), size_t stack = kUsualStack);
 
 // True if the calling thread has no filter of system calls (seccomp); false also where the OS does not say. Reads a
 // file; to be called while threads may still be started.

@@ -23,7 +23,7 @@ from tool_under_test import LIBRARY, TOOL, clean_environment, snug
 PUBLISHED = os.environ["PUBLISHED"]
 NAME = os.path.basename(PUBLISHED)
 WORK_BYTES = 1000 * 10000 + 3 * 2000 * 300
-PAGE_BYTES = 16 << 20
+PAGE_BYTES = 8 << 20
 NOBODY = 65534
 
 
@@ -212,7 +212,7 @@ class LiveTest(unittest.TestCase):
             self.assert_refused(snug("stats", str(child.pid)), child.pid, "has closed snug's file")
         self.assertEqual(child.returncode, 0, "its child has lost a file")
         for words in (["stats", "12x"], ["stats"], ["ctl", "0", "purge"], ["top", "-1"], ["stats", "--all", "1"],
-                      ["ctl", "1", "purge", "all"], ["ctl", "1", "set"], ["stats", "--listen", "x", "1"]):
+                      ["ctl", "1", "purge", "all"], ["ctl", "1", "set"], ["stats", "--listen", "x", "1"], ["stats", "--listen", "127.0.0.1:99999", "1"]):
             wrong = snug(*words)
             self.assertEqual((wrong.returncode, wrong.stderr.count("\n")), (2, 1), wrong)
 
@@ -230,7 +230,10 @@ class LiveTest(unittest.TestCase):
             child.send_signal(signal.SIGSTOP)
             killer = threading.Timer(1, child.kill)
             killer.start()
-            self.assert_refused(snug("stats", str(child.pid)), child.pid, "it is stopped")
+            self.assert_refused(snug("ctl", str(child.pid), "set", "purge_after:77"), child.pid, "it is stopped")
+            page = page_of(child.pid)
+            self.assertEqual(os.pread(page, 4, 24), b"\xff" * 4, "withdrawn")
+            os.close(page)
             killer.join()
             while not Path(f"/proc/{child.pid}/status").read_text().split("State:")[1].strip().startswith("Z"):
                 time.sleep(0.01)

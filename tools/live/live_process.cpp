@@ -76,7 +76,7 @@ int find_page(pid_t pid) {
     std::error_code gone;
     const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
     if (!target.starts_with(fmt::format("/memfd:{} ", ControlPage::kName))) continue;
-    const int file = open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY);
+    const int file = open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (file < 0) continue;
     struct stat status{};
     ControlPage head{};
@@ -186,8 +186,11 @@ void LiveProcess::await_answer(std::uint32_t request) {
     const std::string state = status_field(pid_, "State");
     if (!exists(pid_) || has_lost_main(state)) refuse(kEnded);
     const auto waited = steady_clock::now() - begin;
-    if ((state.starts_with("T") || state.starts_with("t")) && waited > kPatienceWithStopped) refuse("it is stopped");
-    if (waited > kPatience) refuse("it has not answered for ten seconds");
+    const bool is_stopped = (state.starts_with("T") || state.starts_with("t")) && waited > kPatienceWithStopped;
+    if (!is_stopped && waited <= kPatience) continue;
+    // Withdrawn: it is not to be carried out later, when no tool waits for it.
+    page_->command.store(UINT32_MAX, kRelaxed);
+    refuse(is_stopped ? "it is stopped" : "it has not answered for ten seconds");
   }
 }
 

@@ -78,6 +78,10 @@ MetricsServer::MetricsServer(const std::string& address) {
   if (colon == std::string::npos) throw cannot_listen(address, "name it as HOST:PORT, as in 127.0.0.1:9200");
   std::string host = address.substr(0, colon);
   const std::string port = address.substr(colon + 1);
+  constexpr int kMostPort = 65535;
+  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos ||
+      std::stoi(port) > kMostPort)
+    throw cannot_listen(address, "a port is a number from 0 to 65535");
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   addrinfo wanted{};
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
 #include <iostream>
 
 #include "live/live_process.h"
@@ -66,7 +67,13 @@ int StatsCommand::execute() const {
   if (!address_.empty()) {
     const MetricsServer server(address_);
     fmt::print(stderr, "snug: serving /metrics at port {}\n", server.port());
-    server.serve([&] { return prometheus_text(read_all(pids(), memory_, true)); });
+    server.serve([&] {
+      try {
+        return prometheus_text(read_all(pids(), memory_, true));
+      } catch (const std::exception&) {
+        return std::string();  // no files left to look at /proc by, say: the next scrape may find some
+      }
+    });
   }
   const std::vector<LiveStatistics> all = read_all(pids(), memory_, all_);
   if (all.empty()) throw UserError("no process publishes that may be asked (SNUG_CONF=publish:on)", EXIT_FAILURE);
