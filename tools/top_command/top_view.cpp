@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "allocator/figures.h"
 #include "live/live_process.h"
@@ -80,7 +81,8 @@ std::vector<pid_t> TopView::shown() const {
     }
     return -static_cast<double>(pid);
   };
-  std::stable_sort(pids.begin(), pids.end(), [&](pid_t left, pid_t right) { return key(left) > key(right); });
+  std::sort(pids.begin(), pids.end(),
+            [&](pid_t left, pid_t right) { return std::pair(-key(left), left) < std::pair(-key(right), right); });
   return pids;
 }
 
