@@ -161,7 +161,7 @@ int Allocator::begin_profile(size_t distance) {
 }
 
 int Allocator::start_profile(size_t distance) {
-  if (distance < (size_t{1} << 10) || distance > (size_t{1} << 30)) return EINVAL;
+  if (distance < SampleDistance::kLeastMean || distance > SampleDistance::kMostMean) return EINVAL;
   if (!ensure_open()) return ENOMEM;
   if (is_checked()) return ENOTSUP;
   LockGuard guard(opening_);
@@ -203,8 +203,6 @@ void Allocator::open_inline_paths() {
 void Allocator::bound_memory() {
   most_memory = min(os::total_memory_and_swap(), os::address_space_limit());
   memory_limit = min(os::memory_limit(), most_memory);
-  spans.set_purge_after(config.purge_after);
-  mappings.set_purge_after(config.purge_after);
   const Retained retained = bound_stores(config_set);
   caches.open({retained.cache, retained.caches, config.batch});
 }
@@ -213,6 +211,8 @@ Retained Allocator::bound_stores(uint32_t keys) {
   const Retained retained = retained_within(memory_limit, config, keys);
   spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
   mappings.bound_retention(retained.large.bytes, retained.large.by_age);
+  spans.set_purge_after(config.purge_after);
+  mappings.set_purge_after(config.purge_after);
   return retained;
 }
 
@@ -233,18 +233,15 @@ int Allocator::change_settings(const char* text, Text<256>& message) {
   const LockGuard guard(opening_);
   complaint = {};
   uint32_t keys = 0;
-  if (const char* const key = first_unchangeable(text); key != nullptr) {
-    message.add(key).add(" is read when the process starts, and cannot be changed later\n");
-    return EPERM;
-  }
-  const Config wanted = parse_config(text, &keys, [](const char* line, size_t length) { complaint.add(line, length); });
+  uint32_t refused = 0;
+  const Config wanted =
+      parse_changes(text, &keys, &refused, [](const char* line, size_t length) { complaint.add(line, length); });
   message = complaint;
+  if (refused != 0) return EPERM;
   if (message.size() != 0 || keys == 0) return EINVAL;
   take_changes(config, wanted, keys);
   store_shared(config_changed, config_changed | keys);
   bound_stores(config_set | config_changed);
-  spans.set_purge_after(config.purge_after);
-  mappings.set_purge_after(config.purge_after);
   background.wake_event().rouse();
   return 0;
 }

@@ -13,9 +13,11 @@
 #include "base/text.h"
 #include "os/appended_file.h"
 #include "os/process.h"
+#include "profile/sample_distance.h"
 
 namespace snug {
 
+static_assert(kServed + 1 == kConfigKeys, "each key has a name in config_keys.h and a row here");
 const ConfigKey kConfigTable[kConfigKeys] = {
     {"classes", "default|dense|path",
      "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread; a file's path is that of a map "
@@ -135,6 +137,13 @@ void complain_of_value(Word key, Word value, const Reason& reason, ConfigComplai
   complain(line.data(), line.size());
 }
 
+void complain_of_change(size_t key, ConfigComplaint complain) {
+  Text<512> line;
+  line.add("snug: SNUG_CONF: ").add(kConfigTable[key].key);
+  line.add(" is read when the process starts, and cannot be changed later\n");
+  complain(line.data(), line.size());
+}
+
 bool set_path(char (&path)[1024], Word value) {
   if (value.length == 0 || value.length >= sizeof path) return false;
   memcpy(path, value.bytes, value.length);
@@ -204,7 +213,8 @@ const char* set_plain(Config& config, size_t key, Word value) {
       config.quarantine = number;
       return nullptr;
     case kProfile:
-      if (!value.is("off") && (!parse_size(value, size_t{1} << 30, &number) || number < size_t{1} << 10))
+      if (!value.is("off") &&
+          (!parse_size(value, SampleDistance::kMostMean, &number) || number < SampleDistance::kLeastMean))
         return "off or a size in bytes from 1K to 1G";
       config.profile = number;
       return nullptr;
@@ -244,15 +254,21 @@ bool set(Config& config, size_t key, Word value, Reason* reason) {
   return expected == nullptr;
 }
 
-void read_pair(Config& config, Word pair, uint32_t* set_keys, ConfigComplaint complain) {
+// With `refused_keys`, of a change to a running process.
+void read_pair(Config& config, Word pair, uint32_t* set_keys, uint32_t* refused_keys, ConfigComplaint complain) {
   const auto* colon = static_cast<const char*>(memchr(pair.bytes, ':', pair.length));
   const Word key{pair.bytes, colon == nullptr ? pair.length : static_cast<size_t>(colon - pair.bytes)};
   const Word value = colon == nullptr ? Word{"", 0} : Word{colon + 1, pair.length - key.length - 1};
   for (size_t i = 0; i < kConfigKeys; ++i) {
     if (!key.is(kConfigTable[i].key)) continue;
+    const uint32_t bit = uint32_t{1} << i;
+    if (refused_keys != nullptr && !may_change(i)) {
+      *refused_keys |= bit;
+      return complain_of_change(i, complain);
+    }
     Reason reason;
     if (set(config, i, value, &reason))
-      *set_keys |= uint32_t{1} << i;
+      *set_keys |= bit;
     else
       complain_of_value(key, value, reason, complain);
     return;
@@ -263,14 +279,15 @@ void read_pair(Config& config, Word pair, uint32_t* set_keys, ConfigComplaint co
 void say_nothing(const char*, size_t) {}
 
 // Makes no complaint of a pair that begins within the first `told` bytes.
-Config read_pairs(const char* text, size_t told, uint32_t* set_keys, ConfigComplaint complain) {
+Config read_pairs(const char* text, size_t told, uint32_t* set_keys, uint32_t* refused_keys, ConfigComplaint complain) {
   const char* const told_end = text + told;
   Config config;
   *set_keys = 0;
   while (*text != 0) {
     const char* end = strchr(text, ',');
     const size_t length = end == nullptr ? strlen(text) : static_cast<size_t>(end - text);
-    if (length != 0) read_pair(config, {text, length}, set_keys, text < told_end ? &say_nothing : complain);
+    if (length != 0)
+      read_pair(config, {text, length}, set_keys, refused_keys, text < told_end ? &say_nothing : complain);
     text += length + (end == nullptr ? 0 : 1);
   }
   return config;
@@ -286,14 +303,18 @@ void complain_of_environment(const char* line, size_t length) {
 }  // namespace
 
 Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain) {
-  return read_pairs(text, 0, set_keys, complain);
+  return read_pairs(text, 0, set_keys, nullptr, complain);
+}
+
+Config parse_changes(const char* text, uint32_t* set_keys, uint32_t* refused_keys, ConfigComplaint complain) {
+  return read_pairs(text, 0, set_keys, refused_keys, complain);
 }
 
 Config read_config(uint32_t* set_keys) {
   const char* text = os::is_privileged() ? nullptr : environment_value("SNUG_CONF");
   if (text == nullptr) text = "";
   has_complained = false;
-  Config config = read_pairs(text, told_length(text), set_keys, &complain_of_environment);
+  Config config = read_pairs(text, told_length(text), set_keys, nullptr, &complain_of_environment);
   if (has_complained) mark_as_told(text);
   // A library that is compiled with a sanitizer is itself under test: no check:on by default.
   if (kSanitized || (*set_keys >> kCheck & 1) != 0) return config;

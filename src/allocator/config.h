@@ -103,8 +103,6 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
 
 // True if the index-th key may be changed while the process runs.
 bool may_change(size_t index);
-// The first key in a text as of SNUG_CONF that is one, and may not be changed; null if there is none.
-const char* first_unchangeable(const char* text);
 // Gives `config`, which other threads read, the values of such keys: those of which the bits are in `keys`.
 void take_changes(Config& config, const Config& wanted, uint32_t keys);
 
@@ -113,6 +111,10 @@ using ConfigComplaint = void (*)(const char* line, size_t length);
 
 // Reads the configuration in `text`. `set_keys` gets a bit for each key that it sets. Complains once of each mistake.
 Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain);
+
+// The same of changes to a running process: a key that may not change is complained of before its value is looked at,
+// and gets a bit of `refused_keys`.
+Config parse_changes(const char* text, uint32_t* set_keys, uint32_t* refused_keys, ConfigComplaint complain);
 
 // Reads the environment's SNUG_CONF; complains on standard error of mistakes of which no ancestor of this process has
 // complained (allocator/reported_mistakes.h).

@@ -15,10 +15,11 @@ struct Figure {
   uint64_t snug_stats::* value;
   FigureUnit unit;
   const char* words;  // follow the amount
+  bool only_grows = false;
 };
 
 inline constexpr Figure kFigures[] = {
-    {"allocations", &snug_stats::allocations, FigureUnit::kCount, "blocks handed out"},
+    {"allocations", &snug_stats::allocations, FigureUnit::kCount, "blocks handed out", true},
     {"bytes_in_use", &snug_stats::bytes_in_use, FigureUnit::kBytes, "in live blocks"},
     {"blocks_in_use", &snug_stats::blocks_in_use, FigureUnit::kCount, "live blocks"},
     {"bytes_cached", &snug_stats::bytes_cached, FigureUnit::kBytes, "free in thread caches or on their way home"},
@@ -28,11 +29,11 @@ inline constexpr Figure kFigures[] = {
     {"bytes_retained", &snug_stats::bytes_retained, FigureUnit::kBytes, "empty and kept"},
     {"bytes_reserved", &snug_stats::bytes_reserved, FigureUnit::kBytes, "of address space"},
     {"bytes_metadata", &snug_stats::bytes_metadata, FigureUnit::kBytes, "of records"},
-    {"bytes_purged", &snug_stats::bytes_purged, FigureUnit::kBytes, "given back so far"},
-    {"bytes_missed", &snug_stats::bytes_missed, FigureUnit::kBytes, "of that wanted again within a second"},
-    {"refills", &snug_stats::refills, FigureUnit::kCount, "batches to thread caches"},
-    {"flushes", &snug_stats::flushes, FigureUnit::kCount, "batches from thread caches"},
-    {"batches_sent", &snug_stats::batches_sent, FigureUnit::kCount, "batches to other threads' heaps"},
+    {"bytes_purged", &snug_stats::bytes_purged, FigureUnit::kBytes, "given back so far", true},
+    {"bytes_missed", &snug_stats::bytes_missed, FigureUnit::kBytes, "of that wanted again within a second", true},
+    {"refills", &snug_stats::refills, FigureUnit::kCount, "batches to thread caches", true},
+    {"flushes", &snug_stats::flushes, FigureUnit::kCount, "batches from thread caches", true},
+    {"batches_sent", &snug_stats::batches_sent, FigureUnit::kCount, "batches to other threads' heaps", true},
     {"threads", &snug_stats::threads, FigureUnit::kCount, "threads with a cache"},
     {"heaps_abandoned", &snug_stats::heaps_abandoned, FigureUnit::kCount, "heaps without a thread"},
     {"retain", &snug_stats::retain, FigureUnit::kBytes, "of empty pages kept at most"},

@@ -1,6 +1,4 @@
 // What of the configuration bounds the memory that is kept, and may change while the process runs.
-#include <string.h>
-
 #include "allocator/config.h"
 #include "allocator/config_keys.h"
 #include "base/algorithm.h"
@@ -21,19 +19,6 @@ constexpr size_t kPartByAge = 16;
 }  // namespace
 
 bool may_change(size_t index) { return index == kRetain || index == kRetainLarge || index == kPurgeAfter; }
-
-const char* first_unchangeable(const char* text) {
-  while (*text != 0) {
-    for (size_t key = 0; key != kConfigKeys; ++key) {
-      const char* const name = kConfigTable[key].key;
-      const size_t length = strlen(name);
-      if (strncmp(text, name, length) == 0 && text[length] == ':' && !may_change(key)) return name;
-    }
-    while (*text != 0 && *text != ',') ++text;
-    if (*text == ',') ++text;
-  }
-  return nullptr;
-}
 
 void take_changes(Config& config, const Config& wanted, uint32_t keys) {
   const auto has = [keys](size_t key) { return (keys >> key & 1) != 0; };

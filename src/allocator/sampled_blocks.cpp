@@ -12,17 +12,26 @@
 namespace snug {
 namespace {
 
-// The calling thread's trays, if it may take a sample now: at its very end, and inside of a hook, it takes none.
-Trays* trays_for_sample() {
+// The calling thread's trays; null at its very end, and without memory.
+Trays* calling_trays() {
   ThreadCache* const cache = thread_state.cache;
-  Trays* const trays = cache != nullptr ? cache->trays() : nullptr;
+  return cache != nullptr ? cache->trays() : nullptr;
+}
+
+// The same, if the thread may take a sample now: inside of a hook it takes none.
+Trays* trays_for_sample() {
+  Trays* const trays = calling_trays();
   return trays != nullptr && !trays->is_inside ? trays : nullptr;
+}
+
+// Called behind a hook, which may have ended the thread's cache, or forked: its trays may be others by now.
+void leave_hook() {
+  if (Trays* const trays = calling_trays(); trays != nullptr) trays->is_inside = false;
 }
 
 // Keeps a sample of a new block, and tells the program's hooks. Not inline: no other path needs room for the stack.
 SNUG_NOINLINE void keep_sample(void* block, size_t size, double weight, const void* frame) {
   ErrnoKeeper keeper;
-  // A hook may end the thread's cache, or fork: the trays are looked up again behind it.
   trays_for_sample()->is_inside = true;
   Sample sample;
   sample.block = block;
@@ -40,8 +49,7 @@ SNUG_NOINLINE void keep_sample(void* block, size_t size, double weight, const vo
   stack.count = walk_frames(frame, stack.frames, SampledStack::kMost);
   allocator.profile.strip(stack);
   allocator.profile.add(sample, stack);
-  if (thread_state.cache != nullptr)
-    if (Trays* const trays = thread_state.cache->trays(); trays != nullptr) trays->is_inside = false;
+  leave_hook();
 }
 
 void tell_freed(const Sample& was) {
@@ -50,7 +58,7 @@ void tell_freed(const Sample& was) {
   Trays* const trays = trays_for_sample();
   if (trays != nullptr) trays->is_inside = true;
   was.sampler->freed(was.sampler->context, was.tag, const_cast<void*>(was.block));
-  if (trays != nullptr && thread_state.cache != nullptr) trays->is_inside = false;
+  if (trays != nullptr) leave_hook();
 }
 
 SNUG_NOINLINE void* sampled_block(size_t size_class, size_t size, const void* frame) {
@@ -85,8 +93,7 @@ SNUG_ALWAYS_INLINE bool counts_as_sample(Trays& trays, size_t size_class) {
 }  // namespace
 
 void* take_as_sampled(size_t size_class, size_t size) noexcept {
-  ThreadCache* const cache = thread_state.cache;
-  Trays* const trays = cache != nullptr ? cache->trays() : nullptr;
+  Trays* const trays = calling_trays();
   if (trays == nullptr) return nullptr;
   void* block;
   // A request that was led past a tray, as calloc's, finds it loaded: its blocks are counted.
@@ -96,13 +103,12 @@ void* take_as_sampled(size_t size_class, size_t size) noexcept {
     if (void* const sample = sampled_block(size_class, size, SNUG_FRAME_ADDRESS()); sample != nullptr) return sample;
   if (!pop(head_of(relative_thread_state(), scaled(size_class)), &block)) return nullptr;
   uint32_t& left = trays->left[size_class];
-  left -= static_cast<uint32_t>(cache->load_tray(size_class, left - 1));
+  left -= static_cast<uint32_t>(thread_state.cache->load_tray(size_class, left - 1));
   return block;
 }
 
 void* take_sample_before(size_t size_class, size_t size, size_t* most) noexcept {
-  ThreadCache* const cache = thread_state.cache;
-  Trays* const trays = cache != nullptr ? cache->trays() : nullptr;
+  Trays* const trays = calling_trays();
   if (trays == nullptr) return nullptr;
   if (counts_as_sample(*trays, size_class))
     if (void* const block = sampled_block(size_class, size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;

@@ -25,6 +25,11 @@ timespec read_clock(clockid_t clock) {
   return now;
 }
 
+uint64_t nanoseconds_by(clockid_t clock) {
+  const timespec now = read_clock(clock);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
 }  // namespace
 
 void find_clock(uintptr_t object) {
@@ -38,14 +43,7 @@ uint32_t milliseconds() {
   return static_cast<uint32_t>(now.tv_sec) * 1000u + static_cast<uint32_t>(now.tv_nsec / 1000000);
 }
 
-uint64_t nanoseconds() {
-  const timespec now = read_clock(CLOCK_MONOTONIC);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
-uint64_t nanoseconds_since_1970() {
-  const timespec now = read_clock(CLOCK_REALTIME);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
+uint64_t nanoseconds() { return nanoseconds_by(CLOCK_MONOTONIC); }
+uint64_t nanoseconds_since_1970() { return nanoseconds_by(CLOCK_REALTIME); }
 
 }  // namespace snug::os

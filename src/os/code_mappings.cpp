@@ -52,13 +52,12 @@ void read_build_id(uintptr_t header_at, CodeMapping* mapping) {
   for (int pass = 0; pass != 2; ++pass)
     for (size_t i = 0; i != min<size_t>(header.e_phnum, 64); ++i) {
       Elf64_Phdr segment;
-      OwnMemory again;
-      if (!again.read(header_at + header.e_phoff + i * sizeof segment, &segment, sizeof segment)) return;
+      if (!memory.read(header_at + header.e_phoff + i * sizeof segment, &segment, sizeof segment)) return;
       if (pass == 0 && segment.p_type == PT_LOAD && segment.p_offset == 0) first = segment.p_vaddr;
       if (pass == 0 || segment.p_type != PT_NOTE) continue;
       unsigned char notes[1024];
       const size_t bytes = min<size_t>(segment.p_filesz, sizeof notes);
-      if (again.read(header_at + segment.p_vaddr - first, notes, bytes) && find_note(notes, bytes, mapping)) return;
+      if (memory.read(header_at + segment.p_vaddr - first, notes, bytes) && find_note(notes, bytes, mapping)) return;
     }
 }
 

@@ -40,6 +40,15 @@ enum TextNumber : uint32_t { kCount = 1, kBytes = 2, kSpace = 3, kFirstType = 4,
 
 uint64_t rounded(double number) { return number <= 0 ? 0 : static_cast<uint64_t>(number + 0.5); }
 
+// Writes the numbers of the nodes of a site's calls, the innermost first; returns how many.
+size_t take_calls(const HeapProfile::Copy& profile, const HeapProfile::Site& site,
+                  uint64_t (&calls)[SampledStack::kMost]) {
+  size_t count = 0;
+  for (uint32_t node = site.node; node != 0 && count != SampledStack::kMost; node = profile.nodes[node].parent)
+    calls[count++] = node;
+  return count;
+}
+
 class PprofWriter {
  public:
   PprofWriter(os::OutputStream& out, const HeapProfile::Copy& profile) : out_(out), profile_(profile) {}
@@ -140,9 +149,7 @@ class PprofWriter {
   void write_sample(const HeapProfile::Site& site) {
     if (site.allocated.blocks <= 0) return;
     uint64_t calls[SampledStack::kMost];
-    size_t count = 0;
-    for (uint32_t node = site.node; node != 0 && count != SampledStack::kMost; node = profile_.nodes[node].parent)
-      calls[count++] = node;
+    const size_t count = take_calls(profile_, site, calls);
     const ProfileSum* const sums[] = {&site.allocated, &site.live, &site.peak};
     uint64_t values[kTypes];
     for (size_t i = 0; i != 3; ++i) {
@@ -172,13 +179,11 @@ void write_collapsed(os::OutputStream& out, const HeapProfile::Copy& profile) {
   for (uint32_t i = 0; i != profile.site_count; ++i) {
     const HeapProfile::Site& site = profile.sites[i];
     if (rounded(site.live.bytes) == 0) continue;
-    uintptr_t calls[SampledStack::kMost];
-    size_t count = 0;
-    for (uint32_t node = site.node; node != 0 && count != SampledStack::kMost; node = profile.nodes[node].parent)
-      calls[count++] = profile.nodes[node].address;
+    uint64_t calls[SampledStack::kMost];
+    const size_t count = take_calls(profile, site, calls);
     Text<SampledStack::kMost * 20 + 64> line;
     if (count == 0) line.add("unknown");
-    for (size_t c = count; c != 0; --c) line.add_hex(calls[c - 1]).add(c != 1 ? ";" : "");
+    for (size_t c = count; c != 0; --c) line.add_hex(profile.nodes[calls[c - 1]].address).add(c != 1 ? ";" : "");
     line.add(" ").add(rounded(site.live.bytes)).add("\n");
     out.put(line.data(), line.size());
   }

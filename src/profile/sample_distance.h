@@ -15,6 +15,10 @@ namespace snug {
 
 class SampleDistance {
  public:
+  // Bytes that may be set as the mean.
+  static constexpr size_t kLeastMean = size_t{1} << 10;
+  static constexpr size_t kMostMean = size_t{1} << 30;
+
   explicit constexpr SampleDistance(size_t mean) : mean_(static_cast<double>(mean == 0 ? 1 : mean)) {}
 
   double mean() const { return mean_; }

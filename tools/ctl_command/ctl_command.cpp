@@ -42,8 +42,7 @@ void print_settings(LiveProcess& process) {
     std::vector<std::string> cells;
     std::istringstream fields(line);
     for (std::string cell; std::getline(fields, cell, '\t');) cells.push_back(printable(cell));
-    if (cells.size() != 4)
-      throw UserError(fmt::format("process {}: its answer is damaged", process.pid()), EXIT_FAILURE);
+    if (cells.size() != 4) throw damaged_answer(process.pid());
     cells[3] = cells[3] == "1" ? "yes" : "";
     table.add_row(cells);
   }

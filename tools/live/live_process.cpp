@@ -100,6 +100,10 @@ pid_t process_number(const std::string& word) {
   return pid;
 }
 
+UserError damaged_answer(pid_t pid) {
+  return UserError(fmt::format("process {}: its answer is damaged", pid), EXIT_FAILURE);
+}
+
 LiveProcess::LiveProcess(pid_t pid) : pid_(pid) {
   open_page();
   try {
@@ -164,7 +168,7 @@ std::string LiveProcess::ask(ControlCommand command, const std::string& words) {
   await_answer(request);
   const std::uint32_t length = page_->length.load(kRelaxed);
   const std::uint32_t error = page_->error.load(kRelaxed);
-  if (length > ControlPage::kMostAnswer) refuse("its answer is damaged");
+  if (length > ControlPage::kMostAnswer) throw damaged_answer(pid_);
   std::string answer(reinterpret_cast<const char*>(page_) + ControlPage::kHeaderBytes, length);
   if (error == 0) return answer;
   constexpr std::string_view kPrefix = "snug: SNUG_CONF: ";

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "control/control_page.h"
+#include "text/user_error.h"
 
 namespace snug::tool {
 
@@ -39,6 +40,9 @@ class LiveProcess {
   int file_ = -1;
   ControlPage* page_ = nullptr;
 };
+
+// To be thrown where an answer is none that a process of this version gives.
+UserError damaged_answer(pid_t pid);
 
 // Bytes that the process has in memory; 0 if it has ended.
 double resident_bytes(pid_t pid);

@@ -1,12 +1,9 @@
 #include "live/live_statistics.h"
 
-#include <fmt/format.h>
-
 #include <stdexcept>
 
 #include "live/live_process.h"
 #include "text/printable.h"
-#include "text/user_error.h"
 
 namespace snug::tool {
 
@@ -59,7 +56,7 @@ LiveStatistics read_statistics(pid_t pid, bool with_memory) {
     statistics.json["pid"] = pid;
     return statistics;
   } catch (const std::exception&) {
-    throw UserError(fmt::format("process {}: its answer is damaged", pid), EXIT_FAILURE);
+    throw damaged_answer(pid);
   }
 }
 

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 
 #include "allocator/figures.h"
 #include "print/quantity.h"
@@ -14,14 +11,6 @@
 namespace snug::tool {
 
 namespace {
-
-// What only grows; all else goes up and down.
-constexpr std::array<std::string_view, 6> kCounters = {"allocations", "bytes_purged", "bytes_missed",
-                                                       "refills",     "flushes",      "batches_sent"};
-
-bool is_counter(std::string_view name) {
-  return std::find(kCounters.begin(), kCounters.end(), name) != kCounters.end();
-}
 
 std::string amount(std::uint64_t value, const char* unit) { return value_text(static_cast<double>(value), unit); }
 
@@ -72,10 +61,9 @@ std::string prometheus_text(const std::vector<LiveStatistics>& processes) {
     if (!samples.empty()) text += fmt::format("# HELP {} {}\n# TYPE {} {}\n{}", name, help, name, type, samples);
   };
   for (const Figure& figure : kFigures) {
-    const bool counts = is_counter(figure.name);
     const char* const unit = figure.unit == FigureUnit::kBytes ? "Bytes " : "";
-    add(fmt::format("snug_{}{}", figure.name, counts ? "_total" : ""), fmt::format("{}{}", unit, figure.words),
-        counts ? "counter" : "gauge",
+    add(fmt::format("snug_{}{}", figure.name, figure.only_grows ? "_total" : ""),
+        fmt::format("{}{}", unit, figure.words), figure.only_grows ? "counter" : "gauge",
         [&](const LiveStatistics& process) { return std::optional(process.figure(figure.name)); });
   }
   for (const MemoryPart& part : kMemoryParts)
