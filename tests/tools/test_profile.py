@@ -1,19 +1,16 @@
-#!/usr/bin/env python3
-"""tool.py SNUG PROGRAM: `snug profile` names the functions of a known program, compares profiles, and refuses what is none."""
+"""snug profile names the functions of a known program, compares profiles, and refuses what is none."""
 
 import json
+import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-SNUG, PROGRAM = sys.argv[1:3]
+from tool_under_test import snug
 
-
-def snug(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([SNUG, "profile", *arguments], capture_output=True, text=True)
+PROGRAM = os.environ["KNOWN_HEAP"]
 
 
 class ProfileTest(unittest.TestCase):
@@ -21,7 +18,7 @@ class ProfileTest(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.folder = tempfile.TemporaryDirectory()
         cls.file = str(Path(cls.folder.name) / "prof.pb")
-        cls.run_ = snug("--distance", "64K", "-o", cls.file, "--json", cls.file + ".json", PROGRAM, "1", "50", "300")
+        cls.run_ = snug("profile", "--distance", "64K", "-o", cls.file, "--json", cls.file + ".json", PROGRAM, "1", "50", "300")
         cls.stacks = json.loads(Path(cls.file + ".json").read_text())["stacks"]
 
     @classmethod
@@ -44,17 +41,17 @@ class ProfileTest(unittest.TestCase):
         self.assertGreater(self.of("temporary", "allocated"), 0)
 
     def test_a_profile_less_itself_is_nothing(self) -> None:
-        self.assertIn("peak: 0 B in 0 blocks, of 0 stacks", snug("--peak", "--diff", self.file, self.file).stdout)
+        self.assertIn("peak: 0 B in 0 blocks, of 0 stacks", snug("profile", "--peak", "--diff", self.file, self.file).stdout)
 
     def test_what_is_no_profile_is_refused_in_a_line(self) -> None:
         whole = Path(self.file).read_bytes()
         torn = Path(self.file + ".torn")
         for bytes_ in (b"\x1f\x8b", b"x", whole[:100], whole[:-3], b""):
             torn.write_bytes(bytes_)
-            answer = snug("--show", str(torn))
+            answer = snug("profile", "--show", str(torn))
             self.assertEqual((answer.returncode, len(answer.stderr.splitlines())), (2, 1), answer.stderr)
-        self.assertEqual(snug("--distance", "7", PROGRAM).returncode, 2)
-        self.assertEqual(snug().returncode, 2)
+        self.assertEqual(snug("profile", "--distance", "7", PROGRAM).returncode, 2)
+        self.assertEqual(snug("profile").returncode, 2)
 
     @unittest.skipUnless(shutil.which("go"), "no Go")
     def test_pprof_reads_it(self) -> None:
@@ -64,4 +61,4 @@ class ProfileTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main()
