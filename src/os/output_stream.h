@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/algorithm.h"
 #include "base/system_call.h"
 
 namespace snug::os {
@@ -20,10 +21,14 @@ class OutputStream {
   OutputStream& operator=(const OutputStream&) = delete;
 
   void put(const void* bytes, size_t count) {
-    if (count > sizeof buffer_ - length_) flush();
-    if (count > sizeof buffer_) return write(bytes, count);
-    memcpy(buffer_ + length_, bytes, count);
-    length_ += count;
+    for (const auto* next = static_cast<const char*>(bytes); count != 0;) {
+      const size_t part = min(count, sizeof buffer_ - length_);
+      memcpy(buffer_ + length_, next, part);
+      length_ += part;
+      next += part;
+      count -= part;
+      if (length_ == sizeof buffer_) flush();
+    }
   }
   void put(const char* words) { put(words, strlen(words)); }
   // Bytes so far, without those that are still in the buffer.
