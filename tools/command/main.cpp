@@ -20,6 +20,7 @@
 #include "profile_command/profile_command.h"
 #include "record/record_command.h"
 #include "replay_command/replay_command.h"
+#include "report_command/report_command.h"
 #include "run/run_command.h"
 #include "snug/snug.h"
 #include "stats_command/stats_command.h"
@@ -40,6 +41,7 @@ constexpr const char* kExamples = R"(Examples:
   snug profile ./job                                       which stacks hold its memory?
   snug top                                                 what do running processes keep in memory?
   snug stats 1234                                          and one of them; snug ctl 1234 purge
+  snug report job.trace -o job.html                        what does that show? a page, and what to do
   snug replay job.trace --allocators glibc,jemalloc        which allocator serves that best?
   snug config                                              settings, and what is in force here
   snug classes dense                                       a size-class map, or the best one for a program
@@ -80,6 +82,7 @@ int run_tool(std::vector<std::string> arguments) {
   const ClassesCommand classes(app);
   const TraceCommand trace(app);
   const ReplayCommand replay(app);
+  const ReportCommand report(app);
   if (arguments.empty())
     throw UserError(fmt::format("name a command: {} (snug --help tells more)", command_names(app)));
   const std::string first = arguments.front();
@@ -102,6 +105,7 @@ int run_tool(std::vector<std::string> arguments) {
   if (classes.chosen()) return classes.execute();
   if (trace.chosen()) return trace.execute();
   if (replay.chosen()) return replay.execute();
+  if (report.chosen()) return report.execute();
   if (run.chosen()) return run.execute();
   if (doctor.chosen()) return doctor.execute();
   if (record.chosen()) return record.execute();

@@ -4,12 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "classes/classes_plot.h"
 #include "compare/host.h"
@@ -22,6 +20,7 @@
 #include "replay_command/replay_json.h"
 #include "replay_command/replay_plot.h"
 #include "replay_command/replay_table.h"
+#include "replay_command/window_choice.h"
 #include "text/number_within.h"
 #include "text/user_error.h"
 #include "trace_command/trace_output.h"
@@ -59,38 +58,6 @@ program has besides blocks.
 Exit status: 0; 1 if a run failed or was not served by its allocator; 3 if all was well but the trace, which is damaged
 and was replayed as far as it could be read, or is empty; 128 + the signal that stopped it.)";
 
-// So many checkpoints at least, where the trace is long enough.
-constexpr std::uint64_t kCheckpoints = 250;
-constexpr std::uint64_t kLeastWindow = 4096;
-constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 19;
-
-constexpr const char* kRecorded = "recorded";
-
-// From how many bytes on the trace says what was touched of a block; nothing if it does not.
-std::optional<std::uint64_t> told_from(const TraceInput& input) {
-  const std::string said = input.fact("touched").value_or("");
-  const char* const end = said.data() + said.size();
-  std::uint64_t bytes = 0;
-  const auto [behind, error] = std::from_chars(said.data(), end, bytes);
-  return error == std::errc{} && behind == end && bytes != 0 ? std::optional(bytes) : std::nullopt;
-}
-
-WindowOptions window_options(const TraceInput& input, const std::string& touch, Pace pace) {
-  const std::optional<std::uint64_t> told = told_from(input);
-  if (touch == kRecorded && !told)
-    throw UserError(
-        fmt::format("--touch recorded: '{}' does not say what was touched: import and synthesis do not know, "
-                    "and snug record before format 2 did not tell",
-                    input.path()));
-  const bool is_told = told && (touch.empty() || touch == kRecorded);
-  return {.touch = touch == "none"    ? replayer::Touch::kNone
-                   : touch == "first" ? replayer::Touch::kFirst
-                                      : replayer::Touch::kAll,
-          .told_from = is_told ? *told : UINT64_MAX,
-          .pace = pace,
-          .events = std::clamp(input.told_events() / kCheckpoints, kLeastWindow, kMostWindow)};
-}
-
 }  // namespace
 
 ReplayCommand::ReplayCommand(CLI::App& app) {
@@ -111,7 +78,7 @@ ReplayCommand::ReplayCommand(CLI::App& app) {
       ->add_option("--touch", touch_,
                    "What is written of a block: nothing, its first byte, all of it, or what the program had touched "
                    "when it was recorded (default: recorded if the trace says that, otherwise all)")
-      ->check(CLI::IsMember({"none", "first", "all", kRecorded}))
+      ->check(CLI::IsMember({"none", "first", "all", kTouchRecorded}))
       ->type_name("none|first|all|recorded");
   command_->add_option("--speed", speed_, "Calls come one behind the other, or no earlier than they were recorded")
       ->check(CLI::IsMember({"full", "recorded"}))

@@ -1,0 +1,106 @@
+// planted KIND: a program with one fault of its memory, which a report has to find.
+//
+//   leak      keep_session() keeps blocks of 1000 bytes that nobody frees, one each round; else it frees what it takes
+//   storm     format_line() makes two short-lived strings for each line
+//   waste     make_row() makes rows of 4360 bytes, which lie in blocks of 4608
+//   growth    append_all() grows a vector without reserve()
+//   handover  a thread frees what another one makes
+//   spike     load_all() holds much for a moment
+//   nothing   none of these
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kRounds = 3000;
+std::vector<char*> sessions;  // reachable, and never used again
+
+[[gnu::noinline]] void keep_session() {
+  char* const session = new char[1000];
+  std::memset(session, 1, 1000);
+  sessions.push_back(session);
+}
+
+[[gnu::noinline]] std::size_t format_line(int line) {
+  const std::string number(40 + line % 7, 'x');
+  const std::string whole(60 + line % 5, 'y');
+  return number.size() + whole.size();
+}
+
+struct Row {
+  char cells[4360];
+};
+[[gnu::noinline]] std::unique_ptr<Row> make_row() { return std::make_unique<Row>(); }
+
+[[gnu::noinline]] std::size_t append_all() {
+  std::vector<long> values;
+  for (long i = 0; i < 400'000; ++i) values.push_back(i);
+  return values.size();
+}
+
+[[gnu::noinline]] std::vector<std::unique_ptr<char[]>> load_all() {
+  std::vector<std::unique_ptr<char[]>> files;
+  files.reserve(200);
+  for (int i = 0; i < 200; ++i) files.push_back(std::make_unique<char[]>(50'000));
+  return files;
+}
+
+std::mutex lock;
+std::condition_variable has_message;
+std::deque<std::unique_ptr<char[]>> messages;
+
+[[gnu::noinline]] void make_messages(int count) {
+  for (int i = 0; i < count; ++i) {
+    auto message = std::make_unique<char[]>(200);
+    const std::scoped_lock held(lock);
+    messages.push_back(std::move(message));
+    has_message.notify_one();
+  }
+}
+
+[[gnu::noinline]] void free_messages(int count) {
+  for (int i = 0; i < count; ++i) {
+    std::unique_lock held(lock);
+    has_message.wait(held, [] { return !messages.empty(); });
+    const std::unique_ptr<char[]> message = std::move(messages.front());
+    messages.pop_front();
+  }
+}
+
+void rest() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string kind = count > 1 ? arguments[1] : "nothing";
+  std::vector<std::unique_ptr<char[]>> working;
+  std::vector<std::unique_ptr<Row>> rows;
+  std::size_t sum = 0;
+  sessions.reserve(kRounds);
+  working.reserve(400);
+  rows.reserve(kRounds);
+  if (kind == "handover") {
+    std::thread freer(free_messages, 40'000);
+    make_messages(40'000);
+    freer.join();
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    if (round < 400) working.push_back(std::make_unique<char[]>(512));
+    if (kind == "leak") keep_session();
+    if (kind == "storm")
+      for (int line = 0; line < 20; ++line) sum += format_line(line);
+    if (kind == "waste" && round < 800) rows.push_back(make_row());
+    if (kind == "growth" && round % 300 == 0) sum += append_all();
+    if (kind == "spike" && round == kRounds / 2) sum += load_all().size();
+    if (round % 10 == 0) rest();
+  }
+  std::printf("%s %zu\n", kind.c_str(), sum + sessions.size() + rows.size());
+}

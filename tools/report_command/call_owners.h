@@ -1,0 +1,37 @@
+// CallOwners: which function of the program a block is of: the innermost that is no part of the language's own library,
+// where programs have their memory through containers, allocators and wrappers. What is said of a program is said of
+// these.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report_command/call_tree.h"
+
+namespace snug::tool {
+
+// What a function allocated, itself or through plumbing.
+struct OwnedSums {
+  StackSums all;
+  BlockSums at_peak;
+  BlockSums live;
+  BlockSums live_at_half;  // of the recording's time
+  GrowthSums growth;
+};
+
+class CallOwners {
+ public:
+  // `half`: the slice at whose end half of the time is over.
+  CallOwners(const CallTree& tree, std::uint32_t half);
+
+  // By node of the tree; of what owns nothing all sums are 0.
+  const std::vector<OwnedSums>& sums() const { return sums_; }
+  // "parse (parser.cpp:12), called by run, by main".
+  std::string text_of(int node) const;
+
+ private:
+  const CallTree& tree_;
+  std::vector<OwnedSums> sums_;
+};
+
+}  // namespace snug::tool

@@ -1,0 +1,178 @@
+#include "report_command/call_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+
+#include "text/printable.h"
+
+namespace snug::tool {
+
+namespace {
+
+constexpr const char* kUnknown = "[unknown stack]";
+
+constexpr std::array<std::string_view, 22> kPlumbing = {
+    "std::",  "__gnu_cxx::", "operator new", "malloc",  "calloc",  "realloc",  "aligned_alloc", "posix_memalign",
+    "strdup", "__strdup",    "strndup",      "xmalloc", "xcalloc", "xrealloc", "g_malloc",      "_PyMem_",
+    "PyMem_", "_PyObject_",  "PyObject_Mal", "alloc::", "__rust_", "<alloc::"};
+
+std::string base_name(const std::string& path) { return printable(path.substr(path.rfind('/') + 1)); }
+
+std::string place_text(const Symbol& symbol, const CallFrame& frame, const CallStacks& stacks) {
+  if (!symbol.file.empty())
+    return symbol.line == 0 ? base_name(symbol.file) : fmt::format("{}:{}", base_name(symbol.file), symbol.line);
+  const auto module = stacks.modules().find(frame.module);
+  return module == stacks.modules().end() ? "" : base_name(module->second.path);
+}
+
+void add_own(CallNode& into, const CallNode& node) {
+  into.all += node.all;
+  into.at_peak += node.at_peak;
+  into.live += node.live;
+  into.growth.times += node.growth.times;
+  into.growth.copied_bytes += node.growth.copied_bytes;
+  into.growth.most_bytes = std::max(into.growth.most_bytes, node.growth.most_bytes);
+  into.series.add(node.series);
+}
+
+// What a node is worth showing for: each a share of the process's.
+constexpr std::size_t kMeasures = 5;
+using Measures = std::array<double, kMeasures>;
+
+Measures measures_of(const CallNode& node) {
+  const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
+  return {number(node.all.allocated.bytes), number(node.all.allocated.blocks), number(node.at_peak.bytes),
+          number(node.live.bytes), number(node.all.temporary.blocks)};
+}
+
+// The greatest share that a node and what it calls have of anything. A caller has no less than what it calls.
+std::vector<double> worths(const std::vector<CallNode>& nodes) {
+  std::vector<Measures> sums(nodes.size());
+  Measures totals = {};
+  for (std::size_t i = nodes.size(); i-- != 0;) {
+    const Measures own = measures_of(nodes[i]);
+    for (std::size_t m = 0; m != kMeasures; ++m) {
+      sums[i][m] += own[m];
+      totals[m] += own[m];
+      if (nodes[i].caller != kNoCaller) sums[static_cast<std::size_t>(nodes[i].caller)][m] += sums[i][m];
+    }
+  }
+  std::vector<double> worths(nodes.size(), 0);
+  for (std::size_t i = 0; i != nodes.size(); ++i)
+    for (std::size_t m = 0; m != kMeasures; ++m)
+      if (totals[m] > 0) worths[i] = std::max(worths[i], sums[i][m] / totals[m]);
+  return worths;
+}
+
+}  // namespace
+
+bool is_plumbing(const std::string& function, const std::string& file) {
+  if (file.starts_with("/usr/include/") || file.find("/include/c++/") != std::string::npos ||
+      file.starts_with("/rustc/"))
+    return true;
+  // A template's function has its result's type before its name.
+  std::string_view name = function;
+  for (const std::string_view type : {"void ", "void* ", "bool ", "decltype(auto) ", "auto "})
+    if (name.starts_with(type)) name.remove_prefix(type.size());
+  return std::ranges::any_of(kPlumbing, [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+CallTree::CallTree(const HeapHistory& history, const Symbols& symbols, std::size_t most) {
+  // In the trace's order of numbers, so that one trace makes one tree.
+  const std::map<std::uint64_t, const StackHistory*> ordered = [&history] {
+    std::map<std::uint64_t, const StackHistory*> all;
+    for (const auto& [number, stack] : history.by_stack()) all.emplace(number, &stack);
+    return all;
+  }();
+  for (const auto& [number, stack] : ordered) {
+    const int leaf = leaf_of(history.stacks().frames_of(number), history.stacks(), symbols);
+    CallNode own;
+    own.all = stack->all;
+    own.at_peak = stack->live.at_peak(history.peaks());
+    own.live = stack->live.live();
+    own.growth = stack->growth;
+    own.series = stack->series;
+    add_own(nodes_[static_cast<std::size_t>(leaf)], own);
+  }
+  if (nodes_.size() > most) prune(most);
+}
+
+int CallTree::leaf_of(const std::vector<CallFrame>& frames, const CallStacks& stacks, const Symbols& symbols) {
+  if (frames.empty()) return child(kNoCaller, kUnknown);
+  int node = kNoCaller;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    const std::vector<Symbol>& functions = symbols.at(*frame);
+    for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+      node = child(node, printable(function->function));
+      CallNode& of_function = nodes_[static_cast<std::size_t>(node)];
+      if (of_function.place.empty()) of_function.place = place_text(*function, *frame, stacks);
+      of_function.is_plumbing = is_plumbing(function->function, function->file);
+    }
+  }
+  return node;
+}
+
+int CallTree::child(int caller, const std::string& name) {
+  const auto [found, is_new] = by_name_.try_emplace({caller, name}, static_cast<int>(nodes_.size()));
+  if (is_new) {
+    CallNode& node = nodes_.emplace_back();
+    node.name = name;
+    node.caller = caller;
+  }
+  return found->second;
+}
+
+void CallTree::prune(std::size_t most) {
+  const std::vector<double> worth = worths(nodes_);
+  std::vector<int> by_worth(nodes_.size());
+  std::iota(by_worth.begin(), by_worth.end(), 0);
+  std::ranges::stable_sort(by_worth, [&worth](int a, int b) {
+    return worth[static_cast<std::size_t>(a)] > worth[static_cast<std::size_t>(b)];
+  });
+  std::vector<bool> stays(nodes_.size(), false);
+  for (std::size_t i = 0; i != most; ++i) stays[static_cast<std::size_t>(by_worth[i])] = true;
+  std::vector<int> place(nodes_.size());
+  std::vector<CallNode> kept;
+  by_name_.clear();
+  for (std::size_t i = 0; i != nodes_.size(); ++i) {
+    CallNode& node = nodes_[i];
+    const int caller = node.caller == kNoCaller ? kNoCaller : place[static_cast<std::size_t>(node.caller)];
+    if (stays[i] || caller == kNoCaller) {
+      node.caller = caller;
+      place[i] = static_cast<int>(kept.size());
+      by_name_.emplace(std::pair(caller, node.name), place[i]);
+      kept.push_back(std::move(node));
+    } else {
+      place[i] = caller;
+      add_own(kept[static_cast<std::size_t>(caller)], node);
+    }
+  }
+  nodes_ = std::move(kept);
+}
+
+std::vector<int> CallTree::find_nodes(const CallTree& other) {
+  std::vector<int> places;
+  places.reserve(other.nodes_.size());
+  for (const CallNode& node : other.nodes_) {
+    const int caller = node.caller == kNoCaller ? kNoCaller : places[static_cast<std::size_t>(node.caller)];
+    places.push_back(child(caller, node.name));
+    nodes_[static_cast<std::size_t>(places.back())].place = node.place;
+  }
+  return places;
+}
+
+std::string CallTree::path_of(int node, std::size_t most) const {
+  std::string text;
+  for (std::size_t shown = 0; node != kNoCaller && shown != most; ++shown) {
+    const CallNode& function = nodes_[static_cast<std::size_t>(node)];
+    text += shown == 0 ? function.name : (shown == 1 ? ", called by " : " by ") + function.name;
+    node = function.caller;
+  }
+  return text;
+}
+
+}  // namespace snug::tool

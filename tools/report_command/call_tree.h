@@ -1,0 +1,59 @@
+// CallTree: the functions that allocated, each below its caller, with what was allocated directly in it. Of stacks that
+// differ by addresses alone the blocks are added up; of functions that are inlined each is a node. So many nodes stay
+// as a page can show: the blocks of the least are their callers'.
+//
+//   caller < node, for each node but the outermost
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report_command/heap_history.h"
+#include "trace_command/symbols.h"
+
+namespace snug::tool {
+
+inline constexpr std::size_t kMostNodes = 6000;
+inline constexpr int kNoCaller = -1;
+
+struct CallNode {
+  std::string name;
+  std::string place;  // file and line of the source, or the module; empty if neither is known
+  int caller = kNoCaller;
+  bool is_plumbing = false;  // of a language's own library, see is_plumbing()
+  // Of what it allocated itself.
+  StackSums all;
+  BlockSums at_peak;
+  BlockSums live;  // at the end
+  GrowthSums growth;
+  SlicedSeries<StackSums> series;
+};
+
+// True of std::vector's functions, operator new, malloc's wrappers in the runtime of Python, and the like: through them
+// programs have their memory. `file`: of the source, empty if it is not known.
+bool is_plumbing(const std::string& function, const std::string& file);
+
+class CallTree {
+ public:
+  CallTree(const HeapHistory& history, const Symbols& symbols, std::size_t most = kMostNodes);
+
+  // Where each node of another tree is in this one, which gets the functions that it lacks.
+  std::vector<int> find_nodes(const CallTree& other);
+
+  const std::vector<CallNode>& nodes() const { return nodes_; }
+  // "parse, called by run, main": at most so many functions, the innermost first.
+  std::string path_of(int node, std::size_t most = 3) const;
+
+ private:
+  int leaf_of(const std::vector<CallFrame>& frames, const CallStacks& stacks, const Symbols& symbols);
+  int child(int caller, const std::string& name);
+  void prune(std::size_t most);
+
+  std::vector<CallNode> nodes_;
+  std::map<std::pair<int, std::string>, int> by_name_;
+};
+
+}  // namespace snug::tool

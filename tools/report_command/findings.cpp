@@ -1,0 +1,235 @@
+#include "report_command/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "print/quantity.h"
+
+namespace snug::tool {
+
+namespace {
+
+// What is less is no finding: of bytes a share of the peak or of all allocated, of blocks a share of all.
+constexpr double kLeastShare = 0.05;
+constexpr double kLeastRounding = 0.02;
+constexpr std::uint64_t kLeastBytes = 64 << 10;
+constexpr std::uint64_t kLeastBlocks = 1000;
+
+std::string bytes(std::uint64_t value) { return value_text(static_cast<double>(value), kBytes); }
+std::string count(std::uint64_t value) { return value_text(static_cast<double>(value), kCount); }
+std::string percent(double share) { return fmt::format("{:.{}f}%", share * 100, share < 0.0995 && share > 0 ? 1 : 0); }
+std::string blocks(std::uint64_t value) { return value == 1 ? "1 block" : count(value) + " blocks"; }
+double share_of(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+class Finder {
+ public:
+  Finder(const HeapHistory& history, const CallTree& tree, const CallOwners& owners, bool has_stacks)
+      : history_(history), tree_(tree), owners_(owners), has_stacks_(has_stacks) {}
+
+  std::vector<ReportFinding> find() {
+    for (std::size_t i = 0; i != owners_.sums().size(); ++i) {
+      const OwnedSums& sums = owners_.sums()[i];
+      const std::string of = has_stacks_ ? " of " + owners_.text_of(static_cast<int>(i)) : "";
+      node_ = has_stacks_ ? std::optional(static_cast<int>(i)) : std::nullopt;
+      look_at_left(sums, of);
+      look_at_temporary(sums.all, of);
+      look_at_growth(sums.growth, of);
+      if (has_stacks_) look_at_peak(sums, of);
+    }
+    node_.reset();
+    look_at_rounding();
+    look_at_hand_overs();
+    look_at_spike();
+    std::ranges::stable_sort(findings_,
+                             [](const ReportFinding& a, const ReportFinding& b) { return a.weight > b.weight; });
+    keep_the_best();
+    return std::move(findings_);
+  }
+
+ private:
+  void put(ReportFinding finding) {
+    finding.node = node_;
+    findings_.push_back(std::move(finding));
+  }
+
+  void look_at_left(const OwnedSums& sums, const std::string& of) {
+    const double share = share_of(sums.live.bytes, history_.at_peak().bytes);
+    if (share < kLeastShare || sums.live.bytes < kLeastBytes) return;
+    const std::uint64_t half = std::min(sums.live_at_half.bytes, sums.live.bytes);
+    const bool grows = half < sums.live.bytes / 4 * 3;
+    ReportFinding finding{.kind = grows ? "leak" : "held", .sentence = {}, .advice = {}};
+    finding.sentence = fmt::format("{} in {}{} are never freed: {} of the peak.", bytes(sums.live.bytes),
+                                   blocks(sums.live.blocks), of, percent(share));
+    if (grows) {
+      finding.sentence += fmt::format(" At half of the time they were {}.", bytes(half));
+      finding.advice =
+          "It grows to the end. If nobody needs these blocks any more, free them where their owner goes; if they are a "
+          "cache, bound it.";
+    } else {
+      finding.advice =
+          "It has been there since the first half: tables and caches that live as long as the program look so. Look "
+          "whether it has to be so large.";
+    }
+    finding.bytes = sums.live.bytes;
+    finding.share = share;
+    finding.weight = share * (grows ? 2 : 0.4);
+    put(std::move(finding));
+  }
+
+  void look_at_temporary(const StackSums& sums, const std::string& of) {
+    const double share = share_of(sums.temporary.blocks, history_.allocated().blocks);
+    if (share < kLeastShare || sums.temporary.blocks < kLeastBlocks) return;
+    put({.kind = "temporary",
+         .sentence = fmt::format("{} blocks{} are freed within a few calls after they came: {} of all allocations, {} "
+                                 "each in the mean.",
+                                 count(sums.temporary.blocks), of, percent(share),
+                                 bytes(sums.temporary.bytes / sums.temporary.blocks)),
+         .advice = "Keep one buffer and use it again, build in place, or take small ones from the stack: the call and "
+                   "its cache misses go, whatever the allocator.",
+         .bytes = sums.temporary.bytes,
+         .share = share,
+         .weight = share});
+  }
+
+  void look_at_growth(const GrowthSums& growth, const std::string& of) {
+    const double share = share_of(growth.copied_bytes, history_.allocated().bytes);
+    if (share < kLeastShare || growth.copied_bytes < kLeastBytes) return;
+    put({.kind = "growth",
+         .sentence =
+             fmt::format("Growing blocks{} copies up to {}, {} times, to {} at most: the bytes copied are {} of "
+                         "all that is allocated.",
+                         of, bytes(growth.copied_bytes), count(growth.times), bytes(growth.most_bytes), percent(share)),
+         .advice = "Reserve what is needed at once (reserve(), a first guess of the size), or grow by a factor: each "
+                   "step has the old and the new block in memory.",
+         .bytes = growth.copied_bytes,
+         .share = share,
+         .weight = share});
+  }
+
+  void look_at_peak(const OwnedSums& sums, const std::string& of) {
+    const double share = share_of(sums.at_peak.bytes, history_.at_peak().bytes);
+    if (share < 0.25 || sums.at_peak.bytes < kLeastBytes) return;
+    put({.kind = "peak",
+         .sentence = fmt::format("{} of the peak, {} in {}, is{}.", percent(share), bytes(sums.at_peak.bytes),
+                                 blocks(sums.at_peak.blocks), of),
+         .advice = "This is where less memory begins: fewer or smaller blocks here lower the peak by as much.",
+         .bytes = sums.at_peak.bytes,
+         .share = share,
+         .weight = share * 0.1});
+  }
+
+  void look_at_rounding() {
+    std::uint64_t worst_size = 0;
+    std::uint64_t worst_waste = 0;
+    BlockSums worst;
+    for (const auto& [size, sums] : history_.by_size()) {
+      const BlockSums at_peak = sums.live.at_peak(history_.peaks());
+      const std::uint64_t waste = at_peak.blocks * (bytes_on_snug(size) - size);
+      if (std::pair(waste, size) <= std::pair(worst_waste, worst_size)) continue;
+      worst_size = size;
+      worst_waste = waste;
+      worst = at_peak;
+    }
+    const double share = share_of(worst_waste, history_.rounded_at_peak());
+    if (share < kLeastRounding || worst_waste < kLeastBytes) return;
+    const std::uint64_t takes = bytes_on_snug(worst_size);
+    put({.kind = "rounding",
+         .sentence = fmt::format(
+             "{} of what is live at the peak lies in blocks of {:L} bytes that take {:L} on snug: {} is "
+             "rounding.",
+             percent(share_of(worst.bytes, history_.at_peak().bytes)), worst_size, takes, bytes(worst_waste)),
+         .advice =
+             "A structure that is a little smaller falls into the class below; or a map of size classes that is made "
+             "for this program: snug classes fit on this recording.",
+         .bytes = worst_waste,
+         .share = share,
+         .weight = share * 3,
+         .size = worst_size});
+  }
+
+  void look_at_hand_overs() {
+    for (const auto& [pair, series] : history_.hand_overs()) {
+      if (pair.first == pair.second || pair.first == 0) continue;
+      HandOverSums sums;
+      for (const auto& [slice, of_slice] : series.entries()) sums += of_slice;
+      const double share = share_of(sums.freed.blocks, history_.allocated().blocks);
+      if (share < kLeastShare || sums.freed.blocks < kLeastBlocks) continue;
+      put({.kind = "handover",
+           .sentence =
+               fmt::format("{} blocks that thread {} allocates are freed by thread {}, {} of them within 1 ms: {} "
+                           "of all allocations.",
+                           count(sums.freed.blocks), pair.first, pair.second,
+                           percent(share_of(sums.quick, sums.freed.blocks)), percent(share)),
+           .advice =
+               "Such frees cost most where an allocator keeps memory by thread. Hand over fewer and larger blocks, or "
+               "give buffers back to the thread that fills them.",
+           .bytes = sums.freed.bytes,
+           .share = share,
+           .weight = share * 0.6,
+           .size = {},
+           .threads = pair});
+    }
+  }
+
+  // A peak that is seldom: half of it is exceeded in a tenth of the time at most.
+  void look_at_spike() {
+    const std::uint32_t last = history_.slices().slice_of(history_.last_time());
+    const std::uint64_t half = history_.at_peak().bytes / 2;
+    std::uint32_t above = 0;
+    std::uint64_t live = 0;
+    std::uint64_t usual = 0;
+    auto entry = history_.process().entries().begin();
+    for (std::uint32_t slice = 0; slice <= last; ++slice) {
+      std::uint64_t most = live;
+      if (entry != history_.process().entries().end() && entry->slice == slice) {
+        most = std::max(live, entry->sums.most_live);
+        live = entry->sums.live.bytes;
+        ++entry;
+      }
+      if (most > half) ++above;
+      if (most <= half) usual = std::max(usual, most);
+    }
+    if (last < 20 || above * 10 > last || half < kLeastBytes) return;
+    const double share = 1 - share_of(usual, 2 * half);
+    put({.kind = "spike",
+         .sentence = fmt::format("The peak of {} is short: in {} of the time no more than {} live.",
+                                 bytes(history_.at_peak().bytes), percent(1 - share_of(above, last + 1)), bytes(usual)),
+         .advice = "A machine or container has to be as large as this moment. See in the flame graph at the peak what "
+                   "comes together there, and whether it can come one after the other.",
+         .bytes = history_.at_peak().bytes - usual,
+         .share = share,
+         .weight = share * 0.7});
+  }
+
+  // One finding of a function tells of it, the weightiest, and what holds the peak only says so if nothing worse is
+  // known.
+  void keep_the_best() {
+    std::vector<ReportFinding> best;
+    for (ReportFinding& finding : findings_) {
+      const bool is_told = std::ranges::any_of(best, [&finding](const ReportFinding& told) {
+        return finding.node && told.node == finding.node && (finding.kind == "peak" || finding.kind == told.kind);
+      });
+      if (!is_told && best.size() != kMostFindings) best.push_back(std::move(finding));
+    }
+    findings_ = std::move(best);
+  }
+
+  const HeapHistory& history_;
+  const CallTree& tree_;
+  const CallOwners& owners_;
+  const bool has_stacks_;
+  std::optional<int> node_;
+  std::vector<ReportFinding> findings_;
+};
+
+}  // namespace
+
+std::vector<ReportFinding> find(const HeapHistory& history, const CallTree& tree, const CallOwners& owners,
+                                bool has_stacks) {
+  return Finder(history, tree, owners, has_stacks).find();
+}
+
+}  // namespace snug::tool

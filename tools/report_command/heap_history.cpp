@@ -1,0 +1,178 @@
+#include "report_command/heap_history.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "size/class_table.h"
+
+namespace snug::tool {
+
+using trace::Event;
+using trace::Measure;
+using trace::Operation;
+
+namespace {
+
+constexpr std::uint64_t kOsPage = 4096;
+
+std::size_t size_bin(std::uint64_t size) {
+  return std::min<std::size_t>(size == 0 ? 0 : std::bit_width(size) - 1, kSizeBins - 1);
+}
+std::size_t life_bin(std::uint64_t steps) { return std::min<std::size_t>(std::bit_width(steps), kLifeBins - 1); }
+
+}  // namespace
+
+std::uint64_t bytes_on_snug(std::uint64_t size) {
+  const std::uint64_t pages = (size + kOsPage - 1) / kOsPage * kOsPage;
+  if (size > kRoomyTable.max_size) return pages;
+  // The program writes no OS page behind the block's last byte.
+  const std::uint64_t block = kRoomyTable.classes[kRoomyTable.class_of(size)].block_size;
+  return size <= kOsPage ? block : std::min(block, pages);
+}
+
+HeapHistory::HeapHistory(TraceInput& input, std::uint64_t temporary_events) : temporary_events_(temporary_events) {
+  Event event;
+  while (input.next(event)) add(event);
+  end();
+}
+
+void HeapHistory::add(const Event& event) {
+  ++events_;
+  stacks_.add(event);
+  advance(event.time);
+  if (event.operation == Operation::kSample) look_at_sample(event);
+  if (event.operation == Operation::kLost) lost_ += event.values[0];
+  if (event.is_refused) ++refused_;
+  if (event.effect() == trace::Effect::kFinds) come(event, event.block);
+  // What a reallocation makes of a block comes before the block goes: the growth is told of the new one's stack.
+  const bool moves = event.frees() && event.allocates();
+  if (event.frees()) go(event, moves);
+  if (event.allocates()) come(event, event.result);
+}
+
+// Times of two threads may be told in another order than the events have; no slice is entered again.
+void HeapHistory::advance(std::uint64_t time) {
+  last_time_ = std::max(last_time_, time);
+  if (const unsigned halvings = slices_.halvings_for(last_time_)) {
+    slices_.halve(halvings);
+    process_.halve(halvings);
+    for (auto& [number, stack] : by_stack_) stack.series.halve(halvings);
+    for (auto& [threads, series] : hand_overs_) series.halve(halvings);
+    for (auto& of_size : lifetimes_)
+      for (auto& series : of_size) series.halve(halvings);
+  }
+  slice_ = slices_.slice_of(last_time_);
+}
+
+void HeapHistory::come(const Event& event, trace::BlockId id) {
+  StackHistory& stack = by_stack_[event.stack];
+  SizeHistory& of_size = by_size_[event.size];
+  ThreadTail& tail = tails_[event.thread];
+  ++tail.events;
+  if (!blocks_.try_emplace(id, Block{&stack, event.stack, &of_size, event.size, last_time_, tail.events}).second) {
+    ++impossible_;
+    return;
+  }
+  tail.last[tail.events % ThreadTail::kKept] = {event.stack, event.size};
+  stack.live.add(event.size, peaks_);
+  stack.all.allocated.add(event.size);
+  stack.series.at(slice_).allocated.add(event.size);
+  of_size.live.add(event.size, peaks_);
+  of_size.allocated.add(event.size);
+  by_thread_[event.thread].add(event.size);
+  allocated_.add(event.size);
+  live_.add(event.size, peaks_);
+  rounded_ += bytes_on_snug(event.size);
+  ProcessSums& process = process_.at(slice_);
+  process.live = live_.live();
+  process.rounded = rounded_;
+  process.allocated.add(event.size);
+  process.most_live = std::max(process.most_live, live_.live().bytes);
+  if (live_.live().bytes <= peak_bytes_) return;
+  peak_bytes_ = live_.live().bytes;
+  peak_time_ = last_time_;
+  rounded_at_peak_ = rounded_;
+  ++peaks_;
+}
+
+void HeapHistory::go(const Event& event, bool stays_as_other) {
+  const auto found = blocks_.find(event.block);
+  if (found == blocks_.end()) {
+    ++impossible_;
+    return;
+  }
+  const Block block = found->second;
+  blocks_.erase(found);
+  ThreadTail& tail = tails_[event.thread];
+  ++tail.events;
+  const std::uint32_t owner = trace::thread_of(event.block);
+  const std::uint64_t age = last_time_ - block.time;
+  const bool is_temporary =
+      !stays_as_other && owner == event.thread && tail.events - block.thread_event <= temporary_events_;
+  if (stays_as_other) {
+    if (event.size > block.size) note_growth(by_stack_[event.stack], block.size, event.size);
+  } else if (owner == event.thread) {
+    look_for_growth(block, tail);
+  }
+  StackSums& sums = block.stack->series.at(slice_);
+  sums.freed.add(block.size);
+  block.stack->all.freed.add(block.size);
+  block.stack->live.remove(block.size, peaks_);
+  block.sums_of_size->live.remove(block.size, peaks_);
+  if (is_temporary) {
+    sums.temporary.add(block.size);
+    block.stack->all.temporary.add(block.size);
+    block.sums_of_size->temporary.add(block.size);
+    temporary_.add(block.size);
+  }
+  lifetimes_[size_bin(block.size)][life_bin(age)].at(slice_).add(block.size);
+  HandOverSums& pair = hand_overs_[{owner, event.thread}].at(slice_);
+  pair.freed.add(block.size);
+  if (age * trace::kNanosecondsPerStep <= kQuickNanoseconds) ++pair.quick;
+  if (owner != event.thread) freed_by_others_.add(block.size);
+  live_.remove(block.size, peaks_);
+  rounded_ -= bytes_on_snug(block.size);
+  ProcessSums& process = process_.at(slice_);
+  process.most_live = std::max(process.most_live, live_.live().bytes + block.size);
+  process.live = live_.live();
+  process.rounded = rounded_;
+  process.freed_bytes += block.size;
+}
+
+void HeapHistory::note_growth(StackHistory& stack, std::uint64_t before, std::uint64_t after) {
+  for (GrowthSums* const sums : {&stack.growth, &growth_}) {
+    ++sums->times;
+    sums->copied_bytes += before;
+    sums->most_bytes = std::max(sums->most_bytes, after);
+  }
+}
+
+// As a std::vector does it: a block of one and a half to twice the size, then the old one goes.
+void HeapHistory::look_for_growth(const Block& freed, const ThreadTail& tail) {
+  if (freed.stack_number == 0) return;
+  for (const auto& [stack, size] : tail.last) {
+    const bool is_grown = size >= freed.size + freed.size / 4 && size <= 2 * freed.size + 64;
+    if (stack != freed.stack_number || !is_grown) continue;
+    note_growth(*freed.stack, freed.size, size);
+    return;
+  }
+}
+
+void HeapHistory::look_at_sample(const Event& event) {
+  const auto measure = static_cast<Measure>(event.values[0]);
+  const std::uint64_t value = event.values[1];
+  if (measure == Measure::kHeap) sample_.heap = value;
+  if (measure == Measure::kMappedBytes) mapped_in_use_ = value;
+  if (measure == Measure::kUsedBytes) sample_.in_use = value + mapped_in_use_;
+  if (measure != Measure::kResident) return;
+  sample_.resident = value;
+  sample_.time = last_time_;
+  samples_.push_back(sample_);
+  sample_ = {};
+}
+
+void HeapHistory::end() {
+  for (const auto& [id, block] : blocks_) lifetimes_[size_bin(block.size)][kLifeBins].at(slice_).add(block.size);
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,209 @@
+// HeapHistory: what the blocks of a recording were over time: by the stack that allocated them, by size, by lifetime
+// and by the threads that allocated and freed them; and at the moment at which most bytes lived.
+//
+// It is read in one pass, and holds a number for each block that lives, each stack, each size and each slice of time in
+// which these had an event.
+//
+//   of each grouping: sum over all of live() == live(), sum of at_peak() == at_peak()
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "input/trace_input.h"
+#include "report_command/block_sums.h"
+#include "report_command/sliced_series.h"
+#include "trace/trace_account.h"
+#include "trace_command/call_stacks.h"
+
+namespace snug::tool {
+
+// What a block of `size` bytes takes on snug, in bytes: its class, or whole OS pages.
+std::uint64_t bytes_on_snug(std::uint64_t size);
+
+// A block is short-lived if its thread frees it within so many of its own calls. heaptrack counts only what the next
+// call frees, and so not two temporaries at once.
+inline constexpr std::uint64_t kDefaultTemporaryEvents = 8;
+// A block that another thread frees sooner was handed over, and not kept.
+inline constexpr std::uint64_t kQuickNanoseconds = 1'000'000;
+
+// What a stack's blocks did in a slice; the slice of a block's end is that of its free.
+struct StackSums {
+  BlockSums allocated;
+  BlockSums freed;
+  BlockSums temporary;
+
+  StackSums& operator+=(const StackSums& other) {
+    allocated += other.allocated;
+    freed += other.freed;
+    temporary += other.temporary;
+    return *this;
+  }
+};
+
+// A block that grew: the bytes that it had before, which are copied unless it could stay where it was.
+struct GrowthSums {
+  std::uint64_t times = 0;
+  std::uint64_t copied_bytes = 0;
+  std::uint64_t most_bytes = 0;  // after growing
+};
+
+struct StackHistory {
+  LiveSums live;
+  StackSums all;
+  GrowthSums growth;
+  SlicedSeries<StackSums> series;
+};
+
+struct SizeHistory {
+  LiveSums live;
+  BlockSums allocated;
+  BlockSums temporary;
+};
+
+struct HandOverSums {
+  BlockSums freed;
+  std::uint64_t quick = 0;  // blocks within kQuickNanoseconds
+
+  HandOverSums& operator+=(const HandOverSums& other) {
+    freed += other.freed;
+    quick += other.quick;
+    return *this;
+  }
+};
+
+// Of the whole process, in a slice.
+struct ProcessSums {
+  BlockSums live;               // at its end
+  std::uint64_t rounded = 0;    // the same blocks on snug
+  std::uint64_t most_live = 0;  // bytes, within it
+  BlockSums allocated;
+  std::uint64_t freed_bytes = 0;
+
+  // `later` is the slice behind this one.
+  ProcessSums& operator+=(const ProcessSums& later) {
+    if (most_live < later.most_live) most_live = later.most_live;
+    live = later.live;
+    rounded = later.rounded;
+    allocated += later.allocated;
+    freed_bytes += later.freed_bytes;
+    return *this;
+  }
+};
+
+// What the kernel and the allocator said at a moment; 0: not told.
+struct MemorySample {
+  std::uint64_t time = 0;  // in steps
+  std::uint64_t resident = 0;
+  std::uint64_t heap = 0;
+  std::uint64_t in_use = 0;
+};
+
+// Bins of sizes and lifetimes: powers of two, from 1 byte and from 64 ns.
+inline constexpr std::size_t kSizeBins = 40;
+inline constexpr std::size_t kLifeBins = 40;
+
+class HeapHistory {
+ public:
+  using Lifetimes =
+      std::array<std::array<SlicedSeries<BlockSums>, kLifeBins + 1>, kSizeBins>;  // last: lives at the end
+  using HandOvers = std::map<std::pair<std::uint32_t, std::uint32_t>, SlicedSeries<HandOverSums>>;  // allocator, freer
+
+  // Reads the trace to its end.
+  HeapHistory(TraceInput& input, std::uint64_t temporary_events);
+
+  const CallStacks& stacks() const { return stacks_; }
+  // By the trace's number of the stack; 0: unknown.
+  const std::unordered_map<std::uint64_t, StackHistory>& by_stack() const { return by_stack_; }
+  const std::unordered_map<std::uint64_t, SizeHistory>& by_size() const { return by_size_; }
+  const Lifetimes& lifetimes() const { return lifetimes_; }
+  const HandOvers& hand_overs() const { return hand_overs_; }
+  const std::map<std::uint32_t, BlockSums>& allocated_by_thread() const { return by_thread_; }
+  const std::vector<MemorySample>& samples() const { return samples_; }
+
+  const TimeSlices& slices() const { return slices_; }
+  const SlicedSeries<ProcessSums>& process() const { return process_; }
+
+  const LiveSums& live() const { return live_; }
+  const BlockSums& allocated() const { return allocated_; }
+  const BlockSums& temporary() const { return temporary_; }
+  const BlockSums& freed_by_others() const { return freed_by_others_; }
+  const GrowthSums& growth() const { return growth_; }
+  BlockSums at_peak() const { return live_.at_peak(peaks_); }
+  std::uint64_t peaks() const { return peaks_; }  // for LiveSums::at_peak() of the rest
+  std::uint64_t peak_time() const { return peak_time_; }
+  std::uint64_t rounded_at_peak() const { return rounded_at_peak_; }
+  std::uint64_t last_time() const { return last_time_; }
+  std::uint64_t events() const { return events_; }
+  std::uint64_t refused() const { return refused_; }
+  std::uint64_t lost() const { return lost_; }
+  std::uint64_t impossible() const { return impossible_; }
+
+ private:
+  struct Block {
+    StackHistory* stack;
+    std::uint64_t stack_number;
+    SizeHistory* sums_of_size;
+    std::uint64_t size;
+    std::uint64_t time;
+    std::uint64_t thread_event;  // its number among those of its thread
+  };
+  // The last blocks that a thread was given: where one of them is larger than a block which the thread frees then, and
+  // of the same stack, that block grew.
+  struct ThreadTail {
+    static constexpr std::size_t kKept = 4;
+    struct Allocation {
+      std::uint64_t stack = 0;
+      std::uint64_t size = 0;
+    };
+    std::uint64_t events = 0;
+    std::array<Allocation, kKept> last = {};
+  };
+
+  void add(const trace::Event& event);
+  void advance(std::uint64_t time);
+  void come(const trace::Event& event, trace::BlockId block);
+  void go(const trace::Event& event, bool stays_as_other);
+  void note_growth(StackHistory& stack, std::uint64_t before, std::uint64_t after);
+  void look_for_growth(const Block& freed, const ThreadTail& tail);
+  void look_at_sample(const trace::Event& event);
+  void end();
+
+  std::uint64_t temporary_events_;
+  CallStacks stacks_;
+  std::unordered_map<trace::BlockId, Block, trace::BlockHash> blocks_;
+  std::unordered_map<std::uint64_t, StackHistory> by_stack_;
+  std::unordered_map<std::uint64_t, SizeHistory> by_size_;
+  Lifetimes lifetimes_;
+  HandOvers hand_overs_;
+  std::map<std::uint32_t, BlockSums> by_thread_;
+  std::unordered_map<std::uint32_t, ThreadTail> tails_;
+  std::vector<MemorySample> samples_;
+  MemorySample sample_;
+  std::uint64_t mapped_in_use_ = 0;
+
+  TimeSlices slices_;
+  std::uint32_t slice_ = 0;  // of the event that is being added
+  SlicedSeries<ProcessSums> process_;
+  LiveSums live_;
+  std::uint64_t rounded_ = 0;
+  BlockSums allocated_;
+  BlockSums temporary_;
+  BlockSums freed_by_others_;
+  GrowthSums growth_;
+  std::uint64_t peaks_ = 0;
+  std::uint64_t peak_bytes_ = 0;
+  std::uint64_t peak_time_ = 0;
+  std::uint64_t rounded_at_peak_ = 0;
+  std::uint64_t last_time_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t lost_ = 0;
+  std::uint64_t impossible_ = 0;
+};
+
+}  // namespace snug::tool

@@ -1,0 +1,118 @@
+#include "report_command/report_check.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "print/quantity.h"
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+// What can be bounded: of the whole recording, and what a function has of it.
+struct Measure {
+  const char* name;
+  const char* unit;
+  std::uint64_t (*of_all)(const HeapHistory&);
+  std::uint64_t (*of_function)(const OwnedSums&);
+};
+
+std::uint64_t most_resident(const HeapHistory& history) {
+  std::uint64_t most = 0;
+  for (const MemorySample& sample : history.samples()) most = std::max(most, sample.resident);
+  return most;
+}
+
+using History = const HeapHistory&;
+using Owned = const OwnedSums&;
+constexpr auto kNothing = [](Owned) { return std::uint64_t{0}; };
+constexpr std::array kMeasures = {
+    Measure{"peak", kBytes, [](History all) { return all.at_peak().bytes; },
+            [](Owned sums) { return sums.at_peak.bytes; }},
+    Measure{"peak_blocks", kCount, [](History all) { return all.at_peak().blocks; },
+            [](Owned sums) { return sums.at_peak.blocks; }},
+    Measure{"leaked", kBytes, [](History all) { return all.live().live().bytes; },
+            [](Owned sums) { return sums.live.bytes; }},
+    Measure{"leaked_blocks", kCount, [](History all) { return all.live().live().blocks; },
+            [](Owned sums) { return sums.live.blocks; }},
+    Measure{"allocated", kBytes, [](History all) { return all.allocated().bytes; },
+            [](Owned sums) { return sums.all.allocated.bytes; }},
+    Measure{"allocations", kCount, [](History all) { return all.allocated().blocks; },
+            [](Owned sums) { return sums.all.allocated.blocks; }},
+    Measure{"temporary", kCount, [](History all) { return all.temporary().blocks; },
+            [](Owned sums) { return sums.all.temporary.blocks; }},
+    Measure{"copied", kBytes, [](History all) { return all.growth().copied_bytes; },
+            [](Owned sums) { return sums.growth.copied_bytes; }},
+    Measure{"rounding", kBytes, [](History all) { return all.rounded_at_peak() - all.at_peak().bytes; }, kNothing},
+    Measure{"resident", kBytes, most_resident, kNothing}};
+
+constexpr std::array kRelations = {"<=", ">=", "<", ">"};  // the longer ones first
+
+bool holds(std::uint64_t value, const std::string& relation, std::uint64_t limit) {
+  if (relation == "<") return value < limit;
+  if (relation == "<=") return value <= limit;
+  return relation == ">" ? value > limit : value >= limit;
+}
+
+[[noreturn]] void refuse(const std::string& limit, const std::string& why) {
+  throw UserError(fmt::format("--check: '{}': {}; as in 'peak<200M,leaked<1M', of {}", limit, why, check_names()));
+}
+
+}  // namespace
+
+std::string check_names() {
+  std::string names;
+  for (const Measure& measure : kMeasures) names += (names.empty() ? "" : ", ") + std::string(measure.name);
+  return names;
+}
+
+ReportCheck::ReportCheck(const std::string& limits) {
+  std::istringstream list(limits);
+  for (std::string limit; std::getline(list, limit, ',');) {
+    std::erase(limit, ' ');
+    const auto relation =
+        std::ranges::find_if(kRelations, [&limit](const char* sign) { return limit.find(sign) != std::string::npos; });
+    if (relation == kRelations.end()) refuse(limit, "there is no <, <=, > or >= in it");
+    const std::size_t at = limit.find(*relation);
+    const std::string name = limit.substr(0, at);
+    std::string value = limit.substr(at + std::string(*relation).size());
+    const auto measure = std::ranges::find_if(kMeasures, [&name](const Measure& one) { return one.name == name; });
+    if (measure == kMeasures.end()) refuse(limit, fmt::format("'{}' is nothing that can be bounded", name));
+    const std::string told = value;
+    if (const std::string fault = CLI::AsSizeValue(false)(value); !fault.empty() || value.empty())
+      refuse(limit, fmt::format("'{}' is no number of bytes or blocks", told));
+    std::uint64_t number = 0;
+    if (!CLI::detail::lexical_cast(value, number)) refuse(limit, fmt::format("'{}' is no number", told));
+    limits_.push_back({static_cast<std::size_t>(measure - kMeasures.begin()), *relation, number, *relation + told});
+  }
+  if (limits_.empty()) refuse(limits, "it says no limit");
+}
+
+std::vector<ReportCheck::Verdict> ReportCheck::judge(const HeapHistory& history, const CallOwners& owners,
+                                                     bool has_stacks) const {
+  std::vector<Verdict> verdicts;
+  for (const Limit& limit : limits_) {
+    const Measure& measure = kMeasures[limit.measure];
+    const std::uint64_t value = measure.of_all(history);
+    Verdict verdict{.holds = holds(value, limit.relation, limit.value), .line = {}};
+    verdict.line = fmt::format("{}: {} is {}, asked: {}{}", verdict.holds ? "ok" : "FAILED", measure.name,
+                               value_text(static_cast<double>(value), measure.unit), measure.name, limit.text);
+    const auto less = [&measure](const OwnedSums& a, const OwnedSums& b) {
+      return measure.of_function(a) < measure.of_function(b);
+    };
+    const auto most = std::ranges::max_element(owners.sums(), less);
+    if (!verdict.holds && has_stacks && most != owners.sums().end() && measure.of_function(*most) != 0)
+      verdict.line += fmt::format("; most of it, {}, is of {}",
+                                  value_text(static_cast<double>(measure.of_function(*most)), measure.unit),
+                                  owners.text_of(static_cast<int>(most - owners.sums().begin())));
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,177 @@
+#include "report_command/report_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+#include "input/process_option.h"
+#include "input/trace_input.h"
+#include "report_command/report_check.h"
+#include "report_command/report_data.h"
+#include "report_command/report_page.h"
+#include "report_command/report_text.h"
+#include "report_command/what_if.h"
+#include "text/number_within.h"
+#include "text/printable.h"
+#include "text/user_error.h"
+#include "trace_command/trace_output.h"
+
+namespace snug::tool {
+
+namespace {
+
+constexpr const char* kStandardOutput = "-";
+
+constexpr const char* kExamples = R"(Examples:
+  snug record --stacks -o job.trace ./job
+  snug report job.trace
+      What stands out, in at most five sentences, and what to do about each.
+  snug report job.trace -o job.html
+      The same as a page: memory over time, flame graphs of what lives at the peak, is allocated, stays and is
+      short-lived, sizes, lifetimes, threads; and what other allocators would need for it. One file that needs nothing
+      else; open it in a browser.
+  snug report job.trace --replay glibc,jemalloc,mimalloc -o job.html
+      Replayed on snug and on these.
+  snug report new.trace --against old.trace -o new.html
+      What is more and what is less than in another recording, by function.
+  snug report job.trace --check 'peak<200M,leaked<1M'
+      For a test: ends with 1, and says by what, if the recording does not keep these limits.
+
+Functions are named if the recording has stacks (snug record --stacks). Short-lived are blocks that their thread frees
+within --temporary of its own calls. What a block takes is told as of snug's size classes.
+
+Exit status: 0; 1 if a limit of --check is not kept; 2 for wrong usage; 3 if all was well but the trace, which is damaged
+and was read as far as it could be, or is empty.)";
+
+// A recording with all that is derived from it.
+struct Read {
+  Read(const std::string& path, const std::string& process, std::uint64_t temporary_events)
+      : input(path, Telling::kAll, process),
+        history(input, temporary_events),
+        tree(history, Symbols(history.stacks())),
+        owners(tree, history.slices().slice_of(history.last_time()) / 2),
+        trace(reported_trace(input, history)) {}
+
+  TraceInput input;
+  HeapHistory history;
+  CallTree tree;
+  CallOwners owners;
+  ReportedTrace trace;
+};
+
+}  // namespace
+
+ReportCommand::ReportCommand(CLI::App& app) {
+  command_ = app.add_subcommand("report",
+                                "snug report FILE [options]\n"
+                                "What a recording shows: sentences, a page, limits for tests");
+  command_->footer(kExamples);
+  command_->add_option("FILE", file_, "The trace")->required();
+  add_process_option(*command_, process_);
+  command_->add_option("-o,--output", page_file_, "Write the page there, .html")->type_name("FILE");
+  command_->add_flag("--force", forces_, "Overwrite what is there");
+  json_option_ =
+      command_
+          ->add_option("--json", json_file_, "Write all that the page shows as JSON to FILE; without FILE, to stdout")
+          ->expected(0, 1)
+          ->default_str(kStandardOutput)
+          ->type_name("[FILE]");
+  command_->add_option("--check", limits_, "Limits that it has to keep, of " + check_names())->type_name("LIMIT,...");
+  command_->add_option("--against", against_, "Another recording, to compare with")->type_name("FILE");
+  auto* no_replay =
+      command_->add_flag("--no-replay", replays_not_, "Do not replay it: the page is made in half of the time");
+  replay_option_ = command_
+                       ->add_option("--replay", allocators_,
+                                    "Replay on snug and on each of these (with -o or --json: unless --no-replay)")
+                       ->delimiter(',')
+                       ->allow_extra_args(false)
+                       ->capture_default_str()
+                       ->excludes(no_replay)
+                       ->type_name("NAME|[NAME=]PATH,...");
+  command_
+      ->add_flag("--recorded-speed", as_recorded_,
+                 "Replay no faster than it was recorded: for allocators that purge by time")
+      ->excludes(no_replay);
+  command_->add_option("--temporary", temporary_events_, "Short-lived: freed within so many calls of its thread")
+      ->check(number_within(std::uint64_t{1}, std::uint64_t{1000000}))
+      ->capture_default_str()
+      ->type_name("N");
+  command_->add_option("--library", library_, "The libsnug.so to replay on, instead of the one beside this tool")
+      ->type_name("PATH");
+}
+
+// Before a long reading, not after it.
+void ReportCommand::expect_outputs() const {
+  if (!page_file_.empty() && !has_report_page()) report_page({});
+  for (const std::string& path : {page_file_, json_file_}) {
+    if (path.empty() || path == kStandardOutput) continue;
+    expect_other_file(file_, path);
+    std::error_code error;
+    if (!forces_ && std::filesystem::file_size(path, error) != 0 && !error && std::filesystem::is_regular_file(path))
+      throw UserError(fmt::format("'{}' is there already; --force overwrites it", path));
+    if (std::ofstream file(path, std::ios::app); !file) throw UserError(fmt::format("cannot write '{}'", path));
+  }
+}
+
+void ReportCommand::write(const std::string& path, const std::string& text) const {
+  if (path.empty() || path == kStandardOutput) {
+    std::cout << text << std::flush;
+    if (!std::cout) throw UserError("cannot write to standard output: disk full or pipe closed");
+    return;
+  }
+  std::ofstream file(path);
+  if (!(file << text << std::flush)) throw UserError(fmt::format("cannot write '{}'", path));
+  fmt::print(stderr, "snug report: {}, {} KiB\n", printable(path), text.size() / 1024 + 1);
+}
+
+int ReportCommand::execute() const {
+  const std::optional<ReportCheck> check = limits_.empty() ? std::nullopt : std::optional<ReportCheck>(limits_);
+  expect_outputs();
+  const bool wants_json = json_option_->count() > 0;
+  const bool to_standard_output = wants_json && (json_file_.empty() || json_file_ == kStandardOutput);
+  Read read(file_, process_, temporary_events_);
+  const std::vector<ReportFinding> findings = find(read.history, read.tree, read.owners, read.trace.has_stacks);
+  std::FILE* const people = to_standard_output ? stderr : stdout;
+  bool kept = true;
+  if (check) {
+    for (const ReportCheck::Verdict& verdict : check->judge(read.history, read.owners, read.trace.has_stacks)) {
+      fmt::print(people, "{}\n", verdict.line);
+      kept = kept && verdict.holds;
+    }
+  } else {
+    fmt::print(people, "{}", report_text(read.trace, read.history, findings));
+  }
+  const bool wants_data = wants_json || !page_file_.empty();
+  nlohmann::ordered_json data;
+  if (wants_data) data = report_json(read.trace, read.history, read.tree, findings, temporary_events_);
+  if (!against_.empty()) {
+    const Read other(against_, "", temporary_events_);
+    const std::vector<int> places = read.tree.find_nodes(other.tree);
+    if (!check) fmt::print(people, "\n{}", against_text(read.tree, other.tree, places));
+    if (wants_data) {
+      data["against"] = against_json(other.trace, other.history, other.tree, places, temporary_events_);
+      data["nodes"] = nodes_json(read.tree);
+      data["series"].get_ref<nlohmann::ordered_json::array_t&>().resize(read.tree.nodes().size(),
+                                                                        nlohmann::ordered_json::array());
+    }
+  }
+  if ((wants_data && !replays_not_) || replay_option_->count() > 0) {
+    const WhatIf what_if =
+        replay_for_report(read.input, {.allocators = allocators_, .library = library_, .as_recorded = as_recorded_});
+    if (!check) fmt::print(people, "\n{}", what_if_text(what_if.table));
+    if (wants_data) {
+      data["what_if"] = what_if.table;
+      data["map"] = what_if.map;
+    }
+  }
+  if (!page_file_.empty()) write(page_file_, report_page(data));
+  if (wants_json) write(json_file_, data.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  if (!kept) return EXIT_FAILURE;
+  return read.input.is_damaged() || read.history.events() == 0 ? kExitDamaged : EXIT_SUCCESS;
+}
+
+}  // namespace snug::tool

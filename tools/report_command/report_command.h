@@ -1,0 +1,42 @@
+// `snug report`: what a recording shows, as a page, as sentences, as JSON, and as limits that it has to keep.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "process/c_library.h"
+#include "report_command/heap_history.h"
+
+namespace snug::tool {
+
+class ReportCommand {
+ public:
+  explicit ReportCommand(CLI::App& app);
+
+  bool chosen() const { return command_->parsed(); }
+  int execute() const;  // the exit status
+
+ private:
+  void expect_outputs() const;
+  void write(const std::string& path, const std::string& text) const;
+
+  CLI::App* command_;
+  CLI::Option* json_option_ = nullptr;
+  CLI::Option* replay_option_ = nullptr;
+  std::string file_;
+  std::string process_;
+  std::string page_file_;
+  std::string json_file_;
+  std::string limits_;
+  std::string against_;
+  std::string library_;
+  std::vector<std::string> allocators_ = {CLibrary::current().name};
+  std::uint64_t temporary_events_ = kDefaultTemporaryEvents;
+  bool forces_ = false;
+  bool replays_not_ = false;
+  bool as_recorded_ = false;
+};
+
+}  // namespace snug::tool

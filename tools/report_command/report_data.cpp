@@ -1,0 +1,325 @@
+#include "report_command/report_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "print/quantity.h"
+#include "snug/snug.h"
+#include "text/printable.h"
+
+namespace snug::tool {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostSizes = 200;
+constexpr std::size_t kMostSamples = 2000;
+constexpr std::size_t kMostThreads = 32;
+
+std::uint64_t nanoseconds(std::uint64_t steps) { return steps * trace::kNanosecondsPerStep; }
+
+Json trace_json(const ReportedTrace& trace, const HeapHistory& history) {
+  return {{"file", trace.file},
+          {"program", trace.program},
+          {"allocator", trace.allocator.empty() ? Json(nullptr) : Json(trace.allocator)},
+          {"process", trace.process},
+          {"began_ns", trace.began},
+          {"duration_ns", nanoseconds(history.last_time())},
+          {"events", history.events()},
+          {"threads", trace.threads},
+          {"has_stacks", trace.has_stacks},
+          {"notes", trace.notes}};
+}
+
+// A number for each slice, also where nothing happened.
+template <typename Number>
+Json by_slice(const HeapHistory& history, const Number& number) {
+  Json all = Json::array();
+  const std::uint32_t last = history.slices().slice_of(history.last_time());
+  ProcessSums before;
+  auto entry = history.process().entries().begin();
+  for (std::uint32_t slice = 0; slice <= last; ++slice) {
+    ProcessSums sums;
+    sums.live = before.live;
+    sums.rounded = before.rounded;
+    sums.most_live = before.live.bytes;
+    if (entry != history.process().entries().end() && entry->slice == slice) {
+      const std::uint64_t begin = sums.most_live;
+      sums = (entry++)->sums;
+      sums.most_live = std::max(sums.most_live, begin);
+    }
+    all.push_back(number(sums, slice));
+    before = sums;
+  }
+  return all;
+}
+
+Json slices_json(const HeapHistory& history) {
+  return {{"end_ns", by_slice(history,
+                              [&](const ProcessSums&, std::uint32_t slice) {
+                                return nanoseconds(std::min(history.slices().end_of(slice), history.last_time()));
+                              })},
+          {"live_bytes", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.live.bytes; })},
+          {"most_live_bytes", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.most_live; })},
+          {"live_blocks", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.live.blocks; })},
+          {"rounded_bytes", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.rounded; })},
+          {"allocated_bytes",
+           by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.allocated.bytes; })},
+          {"freed_bytes", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.freed_bytes; })},
+          {"allocated_blocks",
+           by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.allocated.blocks; })}};
+}
+
+// Of many samples the one with most resident of each few that lie together.
+Json samples_json(const HeapHistory& history) {
+  const std::vector<MemorySample>& samples = history.samples();
+  const std::size_t together = samples.size() / kMostSamples + 1;
+  Json times = Json::array();
+  Json resident = Json::array();
+  Json heap = Json::array();
+  Json in_use = Json::array();
+  const auto told = [](std::uint64_t value) { return value == 0 ? Json(nullptr) : Json(value); };
+  for (std::size_t from = 0; from < samples.size(); from += together) {
+    const auto end = samples.begin() + static_cast<std::ptrdiff_t>(std::min(from + together, samples.size()));
+    const auto most = std::max_element(samples.begin() + static_cast<std::ptrdiff_t>(from), end,
+                                       [](const auto& a, const auto& b) { return a.resident < b.resident; });
+    times.push_back(nanoseconds(most->time));
+    resident.push_back(most->resident);
+    heap.push_back(told(most->heap));
+    in_use.push_back(told(most->in_use));
+  }
+  return {{"ns", times}, {"resident_bytes", resident}, {"heap_bytes", heap}, {"in_use_bytes", in_use}};
+}
+
+Json series_json(const CallTree& tree) {
+  Json all = Json::array();
+  for (const CallNode& node : tree.nodes()) {
+    Json series = Json::array();
+    for (const auto& [slice, sums] : node.series.entries()) {
+      series.push_back(slice);
+      for (const BlockSums& of : {sums.allocated, sums.freed, sums.temporary}) {
+        series.push_back(of.bytes);
+        series.push_back(of.blocks);
+      }
+    }
+    all.push_back(std::move(series));
+  }
+  return all;
+}
+
+Json at_peak_json(const CallTree& tree) {
+  Json nodes = Json::array();
+  Json bytes = Json::array();
+  Json blocks = Json::array();
+  for (std::size_t i = 0; i != tree.nodes().size(); ++i) {
+    const BlockSums& sums = tree.nodes()[i].at_peak;
+    if (sums.blocks == 0) continue;
+    nodes.push_back(i);
+    bytes.push_back(sums.bytes);
+    blocks.push_back(sums.blocks);
+  }
+  return {{"node", nodes}, {"bytes", bytes}, {"blocks", blocks}};
+}
+
+Json sizes_json(const HeapHistory& history) {
+  struct Row {
+    std::uint64_t size;
+    const SizeHistory* sums;
+    BlockSums at_peak;
+  };
+  std::vector<Row> rows;
+  for (const auto& [size, sums] : history.by_size()) rows.push_back({size, &sums, sums.live.at_peak(history.peaks())});
+  const auto before = [](const Row& a, const Row& b) {
+    return std::tuple(b.at_peak.bytes, b.sums->allocated.bytes, b.size) <
+           std::tuple(a.at_peak.bytes, a.sums->allocated.bytes, a.size);
+  };
+  const auto shown = rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), kMostSizes));
+  std::partial_sort(rows.begin(), shown, rows.end(), before);
+  Json all = Json::array();
+  for (auto row = rows.begin(); row != shown; ++row)
+    all.push_back({{"size", row->size},
+                   {"takes", bytes_on_snug(row->size)},
+                   {"allocated_blocks", row->sums->allocated.blocks},
+                   {"peak_blocks", row->at_peak.blocks},
+                   {"live_at_end_blocks", row->sums->live.live().blocks},
+                   {"temporary_blocks", row->sums->temporary.blocks}});
+  return all;
+}
+
+Json lifetimes_json(const HeapHistory& history) {
+  Json size_from = Json::array();
+  Json life_from = Json::array();
+  for (std::size_t bin = 0; bin != kSizeBins; ++bin) size_from.push_back(bin == 0 ? 0 : std::uint64_t{1} << bin);
+  for (std::size_t bin = 0; bin != kLifeBins; ++bin)
+    life_from.push_back(bin == 0 ? 0 : nanoseconds(std::uint64_t{1} << (bin - 1)));
+  life_from.push_back(nullptr);  // lives at the end
+  Json cells = Json::array();
+  for (std::size_t size = 0; size != kSizeBins; ++size)
+    for (std::size_t life = 0; life <= kLifeBins; ++life)
+      for (const auto& [slice, sums] : history.lifetimes()[size][life].entries())
+        for (const std::uint64_t number :
+             {std::uint64_t{slice}, std::uint64_t{size}, std::uint64_t{life}, sums.blocks, sums.bytes})
+          cells.push_back(number);
+  return {{"size_from", size_from}, {"life_from_ns", life_from}, {"cells", cells}};
+}
+
+// The threads that allocate most have a row each, and the rest has one.
+Json threads_json(const HeapHistory& history) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_bytes;
+  std::map<std::uint32_t, BlockSums> sums = history.allocated_by_thread();
+  for (const auto& [threads, series] : history.hand_overs()) {
+    sums[threads.first];
+    sums[threads.second];
+  }
+  for (const auto& [thread, allocated] : sums) by_bytes.emplace_back(allocated.bytes, thread);
+  std::ranges::sort(by_bytes, [](const auto& a, const auto& b) {
+    return std::pair(b.first, a.second) < std::pair(a.first, b.second);
+  });
+  std::map<std::uint32_t, std::size_t> rows;
+  Json names = Json::array();
+  std::vector<BlockSums> allocated;
+  for (const auto& [bytes, thread] : by_bytes) {
+    if (allocated.size() < kMostThreads) {
+      names.push_back(thread == 0 ? "before" : std::to_string(thread));
+      allocated.emplace_back();
+    } else if (allocated.size() == kMostThreads) {
+      names.push_back("others");
+      allocated.emplace_back();
+    }
+    rows[thread] = allocated.size() - 1;
+    allocated.back() += sums[thread];
+  }
+  std::map<std::pair<std::size_t, std::size_t>, SlicedSeries<HandOverSums>> merged;
+  for (const auto& [threads, series] : history.hand_overs())
+    merged[{rows[threads.first], rows[threads.second]}].add(series);
+  Json pairs = Json::array();
+  for (const auto& [row, series] : merged)
+    for (const auto& [slice, of_slice] : series.entries())
+      for (const std::uint64_t number : {std::uint64_t{slice}, std::uint64_t{row.first}, std::uint64_t{row.second},
+                                         of_slice.freed.blocks, of_slice.freed.bytes, of_slice.quick})
+        pairs.push_back(number);
+  Json bytes = Json::array();
+  Json blocks = Json::array();
+  for (const BlockSums& of : allocated) {
+    bytes.push_back(of.bytes);
+    blocks.push_back(of.blocks);
+  }
+  return {{"name", names}, {"allocated_bytes", bytes}, {"allocated_blocks", blocks}, {"pairs", pairs}};
+}
+
+Json findings_json(const std::vector<ReportFinding>& findings) {
+  Json all = Json::array();
+  for (const ReportFinding& finding : findings) {
+    Json threads = nullptr;
+    if (finding.threads)
+      threads = Json::array({std::to_string(finding.threads->first), std::to_string(finding.threads->second)});
+    all.push_back({{"kind", finding.kind},
+                   {"sentence", finding.sentence},
+                   {"advice", finding.advice},
+                   {"bytes", finding.bytes},
+                   {"share", finding.share},
+                   {"node", finding.node ? Json(*finding.node) : Json(nullptr)},
+                   {"size", finding.size ? Json(*finding.size) : Json(nullptr)},
+                   {"threads", std::move(threads)}});
+  }
+  return all;
+}
+
+}  // namespace
+
+ReportedTrace reported_trace(const TraceInput& input, const HeapHistory& history) {
+  ReportedTrace trace{
+      .file = input.path(),
+      .program = input.process().command(),
+      .allocator = input.fact("allocator").value_or(""),
+      .process = input.process().process,
+      .began = input.process().started,
+      .threads = history.allocated_by_thread().size(),
+      .has_stacks = std::ranges::any_of(history.by_stack(), [](const auto& stack) { return stack.first != 0; })};
+  if (!input.choice_text().empty()) trace.notes.push_back(input.choice_text());
+  if (input.is_damaged()) trace.notes.emplace_back("The file is damaged; it was read as far as it could be.");
+  if (history.lost() != 0)
+    trace.notes.push_back(fmt::format("{} events were lost when it was recorded.", history.lost()));
+  if (history.refused() != 0)
+    trace.notes.push_back(fmt::format("{} requests were refused; they count nowhere.", history.refused()));
+  if (history.impossible() != 0)
+    trace.notes.push_back(fmt::format("{} events cannot be, and were passed over.", history.impossible()));
+  for (std::string& note : trace.notes) note = printable(note);
+  return trace;
+}
+
+Json totals_json(const HeapHistory& history, std::uint64_t temporary_events) {
+  std::uint64_t resident = 0;
+  for (const MemorySample& sample : history.samples()) resident = std::max(resident, sample.resident);
+  return {{"allocated_bytes", history.allocated().bytes},
+          {"allocated_blocks", history.allocated().blocks},
+          {"temporary_bytes", history.temporary().bytes},
+          {"temporary_blocks", history.temporary().blocks},
+          {"temporary_events", temporary_events},
+          {"freed_by_others_blocks", history.freed_by_others().blocks},
+          {"peak_bytes", history.at_peak().bytes},
+          {"peak_blocks", history.at_peak().blocks},
+          {"peak_ns", nanoseconds(history.peak_time())},
+          {"peak_rounded_bytes", history.rounded_at_peak()},
+          {"live_at_end_bytes", history.live().live().bytes},
+          {"live_at_end_blocks", history.live().live().blocks},
+          {"resident_peak_bytes", resident == 0 ? Json(nullptr) : Json(resident)},
+          {"copied_bytes", history.growth().copied_bytes}};
+}
+
+Json nodes_json(const CallTree& tree) {
+  Json names = Json::array();
+  Json places = Json::array();
+  Json callers = Json::array();
+  for (const CallNode& node : tree.nodes()) {
+    names.push_back(node.name);
+    places.push_back(node.place);
+    callers.push_back(node.caller);
+  }
+  return {{"name", names}, {"place", places}, {"caller", callers}};
+}
+
+Json report_json(const ReportedTrace& trace, const HeapHistory& history, const CallTree& tree,
+                 const std::vector<ReportFinding>& findings, std::uint64_t temporary_events) {
+  return {{"format", kReportFormat},
+          {"snug", fmt::format("{}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH)},
+          {"trace", trace_json(trace, history)},
+          {"totals", totals_json(history, temporary_events)},
+          {"findings", findings_json(findings)},
+          {"slices", slices_json(history)},
+          {"samples", samples_json(history)},
+          {"nodes", nodes_json(tree)},
+          {"series", series_json(tree)},
+          {"at_peak", at_peak_json(tree)},
+          {"sizes", sizes_json(history)},
+          {"lifetimes", lifetimes_json(history)},
+          {"threads", threads_json(history)},
+          {"what_if", nullptr},
+          {"map", nullptr},
+          {"against", nullptr}};
+}
+
+Json against_json(const ReportedTrace& trace, const HeapHistory& history, const CallTree& tree,
+                  const std::vector<int>& places, std::uint64_t temporary_events) {
+  Json nodes = Json::array();
+  for (std::size_t i = 0; i != tree.nodes().size(); ++i) {
+    const CallNode& node = tree.nodes()[i];
+    if (node.all.allocated.blocks == 0) continue;
+    nodes.push_back(places[i]);
+    for (const BlockSums& sums : {node.all.allocated, node.at_peak, node.live, node.all.temporary}) {
+      nodes.push_back(sums.bytes);
+      nodes.push_back(sums.blocks);
+    }
+  }
+  Json slices = slices_json(history);
+  return {{"trace", trace_json(trace, history)},
+          {"totals", totals_json(history, temporary_events)},
+          {"slices", {{"end_ns", slices["end_ns"]}, {"live_bytes", slices["live_bytes"]}}},
+          {"nodes", nodes}};
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,29 @@
+// What would change: the recording replayed once on snug and on other allocators, and what they had in memory
+// meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "input/trace_input.h"
+
+namespace snug::tool {
+
+struct WhatIfPlan {
+  std::vector<std::string> allocators;  // besides snug
+  std::string library;                  // snug's; empty: the one beside the tool
+  bool as_recorded = false;             // calls come no earlier than they were recorded
+};
+
+// The part `what_if` of the page's data, and `map` if the replay on snug has made one. Throws UserError if an allocator
+// is not known or the trace cannot be replayed.
+struct WhatIf {
+  nlohmann::ordered_json table;
+  nlohmann::ordered_json map;
+};
+WhatIf replay_for_report(const TraceInput& input, const WhatIfPlan& plan);
+
+}  // namespace snug::tool
