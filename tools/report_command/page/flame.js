@@ -1,0 +1,260 @@
+// The flame graph: which functions allocated, and what called them. Its own drawing is d3-flame-graph's; here are its data,
+// its colours, and keys: the graph is one stop of Tab, within which the arrow keys go from frame to frame.
+"use strict";
+(() => {
+  const { element, words } = Snug;
+  const CELL = 22;  // pixels of a frame's height
+  const LEAST = 1.5;  // pixels; narrower frames are not drawn, the table and the zoom have them
+  const TABS = [["peak", "At the peak"], ["allocated", "Allocated"], ["left", "Left at the end"], ["temporary", "Short-lived"],
+    ["growth", "Growth"]];
+  const ABOUT = {
+    peak: ["What was live at the peak, by the functions that allocated it.",
+      "What was live at the end of the highest slice that is selected."],
+    allocated: ["All that was allocated, whether it was freed or not.", "What was allocated in the selected time."],
+    left: ["What was never freed.", "At most this was allocated in the selected time and is live at its end."],
+    temporary: ["What was freed within a few events of its thread: work that need not be done.",
+      "What was freed within a few events of its thread, in the selected time."],
+    growth: ["What is live at the end and was not at the beginning.",
+      "Where more is live at the end of the selected time than at its beginning."],
+  };
+  const state = { tab: "peak", unit: "bytes", find: "", compared: false };
+  let recording = null;
+  let chart = null;
+  let parts = null;   // the elements of the view
+  let root = null;    // of the drawn hierarchy
+  let zoomed = null;
+  let current = null; // the frame that the keys are at
+
+  const write = (value) => state.unit === "bytes" ? words.bytes(value) : words.blocks(value);
+
+  function tree(own) {
+    const { name, place, caller } = recording.data.nodes;
+    const total = recording.withCalled(own);
+    const other = state.compared && Snug.selection.all ? recording.other(state.tab) : null;
+    const others = other ? recording.withCalled(other[state.unit]) : null;
+    const top = { name: "all", place: "", value: Snug.sum(own), own: 0, node: -1, children: [], delta: 0 };
+    const made = new Array(recording.nodeCount);
+    for (let node = 0; node < recording.nodeCount; ++node) {
+      if (total[node] <= 0) continue;
+      made[node] = { name: name[node], place: place[node], value: total[node], own: own[node], node, children: [],
+        delta: others ? total[node] - others[node] : 0 };
+      (caller[node] < 0 ? top : made[caller[node]]).children.push(made[node]);
+    }
+    for (const one of [top, ...made]) if (one) one.children.sort((a, b) => b.value - a.value);
+    if (others) top.delta = top.value - Snug.sum(other[state.unit]);
+    return top;
+  }
+
+  // One hue for each library or file, and a shade of it for each function: equal functions look alike everywhere.
+  function hash(text) {
+    let made = 7;
+    for (let at = 0; at < text.length; ++at) made = (made * 31 + text.charCodeAt(at)) >>> 0;
+    return made;
+  }
+
+  function color(frame) {
+    const { data } = frame;
+    if (frame.highlight) return Snug.scheme.color("found");
+    if (data.node < 0) return Snug.scheme.color("frame-all");
+    if (state.compared && Snug.selection.all) {
+      const part = Math.min(1, Math.sqrt(Math.abs(data.delta) / Math.max(1, root.data.value)) * 1.6);
+      return `hsl(${data.delta > 0 ? 6 : 212} ${Math.round(20 + 65 * part)}% ${Math.round(88 - 26 * part)}%)`;
+    }
+    const seed = hash(Snug.fileOf(data.place) || "?");
+    const hue = [14, 28, 40, 50, 4, 342, 60, 20][seed % 8];
+    const shade = hash(data.name) % 13;
+    return `hsl(${hue} ${Snug.scheme.dark() ? 62 : 84}% ${(Snug.scheme.dark() ? 62 : 70) + shade}%)`;
+  }
+
+  function tip() {}
+  tip.show = (frame, box) => {
+    const { data } = frame;
+    const at = box.getBoundingClientRect();
+    const x = Math.max(at.left, 0);
+    Snug.tip.show(data.name, rows(data), Math.min(x, window.innerWidth - 40), at.bottom - 8);
+  };
+  tip.hide = Snug.tip.hide;
+  tip.destroy = () => {};
+
+  function rows(data) {
+    return [data.place ? ["in", data.place] : null, ["with called", `${write(data.value)}, ${words.share(data.value, root.data.value)}`],
+      data.node >= 0 ? ["own", write(data.own)] : null,
+      state.compared && Snug.selection.all ? ["than the other", words.more(data.delta, state.unit === "bytes" ? words.bytes : words.signedCount)]
+        : null];
+  }
+
+  function tell(frame) {
+    const { data } = frame;
+    parts.told.textContent = data.node < 0 ? `All: ${write(data.value)}.`
+      : `${data.name}${data.place ? ` (${data.place})` : ""}: ${write(data.value)} with what it called, ${
+        words.share(data.value, root.data.value)}; ${write(data.own)} by itself.`;
+  }
+
+  function crumbs() {
+    const path = [];
+    for (let frame = zoomed; frame; frame = frame.parent) path.unshift(frame);
+    parts.crumbs.hidden = path.length < 2;
+    // A deep stack's way is long: its two ends say where one is.
+    const shown = path.length > 7 ? [path[0], null, ...path.slice(-5)] : path;
+    parts.crumbs.replaceChildren(...shown.map((frame) => element("li", {}, frame === null ? "…"
+      : frame === zoomed ? element("span", { "aria-current": "true" }, frame.data.name)
+        : element("button", { type: "button", onclick: () => { zoomTo(frame); parts.graph.focus({ preventScroll: true }); } },
+          frame.data.name))));
+  }
+
+  function zoomTo(frame) {
+    chart.zoomTo(frame);  // calls back `zoomedTo`
+    focusFrame(frame);
+  }
+
+  function zoomedTo(frame) {
+    zoomed = frame;
+    current = frame;
+    crumbs();
+    tell(frame);
+  }
+
+  function focusFrame(frame) {
+    current = frame;
+    for (const group of parts.graph.querySelectorAll("g.at")) group.classList.remove("at");
+    d3.select(parts.graph).selectAll("g").filter((one) => one === frame).each(function mark() { this.classList.add("at"); });
+    tell(frame);
+  }
+
+  function key(event) {
+    if (!current || event.ctrlKey || event.altKey || event.metaKey) return;
+    const siblings = current.parent ? current.parent.children.filter((one) => one.value > 0) : [current];
+    const at = siblings.indexOf(current);
+    const next = { ArrowDown: () => (current.children || []).find((one) => one.value > 0), ArrowUp: () => current.parent,
+      ArrowRight: () => siblings[at + 1], ArrowLeft: () => siblings[at - 1], Home: () => root }[event.key];
+    if (next) {
+      event.preventDefault();
+      const frame = next();
+      if (frame) focusFrame(frame);
+    } else if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      zoomTo(current);
+    } else if (event.key === "Backspace" && zoomed && zoomed.parent) {
+      event.preventDefault();
+      zoomTo(zoomed.parent);
+    } else if (event.key === "Escape" && zoomed !== root) {
+      event.stopPropagation();
+      zoomTo(root);
+    }
+  }
+
+  function search() {
+    if (!chart || !root) return;
+    if (state.find) chart.search(state.find);
+    else { chart.clear(); parts.found.textContent = ""; }
+  }
+
+  function graph(own) {
+    zoomed = null;
+    const data = tree(own);
+    parts.graph.replaceChildren();
+    chart = flamegraph().width(parts.graph.clientWidth).cellHeight(CELL).inverted(true).minFrameSize(LEAST).tooltip(tip)
+      .transitionDuration(Snug.calm() ? 0 : 200).resetHeightOnZoom(false).onClick(zoomedTo)
+      .setSearchMatch((frame, term) => Boolean(term) && frame.data.node >= 0 && frame.data.name.toLowerCase().includes(term.toLowerCase()))
+      .setSearchHandler((found, sum, all) => {
+        parts.found.textContent = found.length ? `${words.things(found.length, "frame", "frames")}, ${write(sum)}, ${words.share(sum, all)}`
+          : "No function here has this in its name.";
+      })
+      .setColorMapper(color);
+    root = { data };  // the colours ask for the whole while the first drawing makes the hierarchy
+    d3.select(parts.graph).datum(data).call(chart);
+    root = d3.select(parts.graph).datum();
+    const svg = parts.graph.querySelector("svg");
+    svg.setAttribute("aria-hidden", "true");
+    // The library leaves room for a title that this page has not.
+    svg.setAttribute("height", String((root.height + 1) * CELL + 2));
+    zoomed = root;
+    current = root;
+    crumbs();
+    tell(root);
+    if (state.find) search();
+  }
+
+  function controls() {
+    const units = Snug.tabs("Unit", [["bytes", "Bytes"], ["blocks", "Blocks"]], state.unit, (unit) => { state.unit = unit; fill(); }, "flame-panel");
+    const find = element("input", { type: "search", id: "find", placeholder: "Find a function", "aria-label": "Find a function in the flame graph",
+      "aria-keyshortcuts": "/", autocomplete: "off", spellcheck: "false", oninput: (event) => { state.find = event.target.value.trim(); search(); } });
+    find.value = state.find;
+    const compare = recording.data.against ? element("label", { class: "check" },
+      element("input", { type: "checkbox", onchange: (event) => { state.compared = event.target.checked; fill(); } }),
+      "Colour by difference to the other trace") : null;
+    if (compare) compare.firstChild.checked = state.compared;
+    return element("div", { class: "controls" },
+      Snug.tabs("What the flame graph shows", TABS, state.tab, (tab) => { state.tab = tab; fill(); }, "flame-panel"), units, find, compare);
+  }
+
+  function fill() {
+    const own = recording.measure(state.tab, Snug.selection);
+    const all = { bytes: Snug.sum(own.bytes), blocks: Snug.sum(own.blocks) };
+    parts.about.textContent = ABOUT[state.tab][Snug.selection.all ? 0 : 1];
+    parts.total.replaceChildren(element("b", { "data-bytes": all.bytes, "data-blocks": all.blocks }, words.bytes(all.bytes)),
+      ` in ${words.blocks(all.blocks)}`);
+    const nothing = all[state.unit] <= 0;
+    for (const part of [parts.graph, parts.told]) part.hidden = nothing;
+    parts.found.textContent = "";
+    parts.crumbs.hidden = true;
+    if (nothing) {
+      parts.graph.replaceChildren();
+      chart = null;
+      current = null;
+      parts.table.replaceChildren(Snug.sentence(Snug.selection.all ? "There is nothing of this in the recording."
+        : "There is nothing of this in the selected time."));
+      return;
+    }
+    graph(own[state.unit]);
+    parts.table.replaceChildren(Snug.functions.table(recording, own, state.unit, markFunction) || "");
+  }
+
+  function markFunction(name) {
+    state.find = name;
+    document.getElementById("find").value = name;
+    search();
+    parts.graph.scrollIntoView({ block: "nearest", behavior: Snug.calm() ? "auto" : "smooth" });
+  }
+
+  function draw(body) {
+    if (!recording.data.trace.has_stacks || !recording.nodeCount) {
+      body.replaceChildren(Snug.sentence("The trace says how much was allocated, but not by which functions: it has no stacks. "
+        + "`snug record --stacks PROGRAM` records them. Until then, these are the sizes of the blocks:"), Snug.sizes.table(recording, 20));
+      return;
+    }
+    if (!parts) {
+      parts = { about: element("p", { class: "hint" }), total: element("p", { class: "flame-total" }),
+        crumbs: element("ol", { class: "crumbs", "aria-label": "The way to the frame that fills the width" }),
+        graph: element("div", { class: "flame", tabindex: "0", role: "group", "aria-roledescription": "flame graph", id: "flame-graph",
+          "aria-label": "Flame graph. The arrow keys go from frame to frame, Enter zooms, Backspace goes back." }),
+        told: element("p", { class: "told", "aria-live": "polite" }), found: element("p", { class: "found", "aria-live": "polite" }),
+        table: element("div", {}) };
+      parts.graph.addEventListener("keydown", key);
+      body.replaceChildren(controls(), element("div", { id: "flame-panel", role: "tabpanel", "aria-label": "Flame graph" },
+        element("div", { class: "flame-head" }, parts.total, parts.about, parts.found), parts.crumbs, parts.graph, parts.told, parts.table));
+    }
+    fill();
+  }
+
+  function showNode(node, tab) {
+    if (!parts) return;
+    state.tab = tab;
+    state.find = "";
+    parts.graph.closest(".body").querySelector(".controls").replaceWith(controls());
+    fill();
+    const frame = root && root.descendants && root.descendants().find((one) => one.data.node === node);
+    if (!frame || !chart) return;
+    zoomTo(frame);
+    parts.graph.focus({ preventScroll: true });
+    setTimeout(() => focusFrame(frame), Snug.calm() ? 0 : 220);  // the frames are moved and made anew by then
+  }
+
+  function start(of) {
+    recording = of;
+    Snug.views.add("flame", "Functions", "Each bar is a function, as wide as what it and the functions beneath it allocated. Click a bar "
+      + "to let it fill the width.", draw);
+  }
+
+  Snug.flame = { start, showNode };
+})();

@@ -1,0 +1,56 @@
+// Tables whose columns sort: a press on a heading sorts by it, largest first, and again the other way round.
+//   columns: { title, value(row), text(row), number (right-aligned), bar (a bar in the cell, as long as its value),
+//              node(row) (an element instead of the text), note (what the heading means) }
+"use strict";
+(() => {
+  const { element } = Snug;
+
+  function cell(column, row, longest, first) {
+    const shown = column.node ? column.node(row) : column.text(row);
+    const attributes = { class: [column.number && "number", column.bar && "barred", column.wide && "wide"].filter(Boolean).join(" ") };
+    if (first) attributes.scope = "row";
+    const made = element(first ? "th" : "td", attributes, element("span", {}, shown));
+    if (column.bar) {
+      const part = longest ? Math.max(0, column.value(row)) / longest : 0;
+      made.append(element("i", { class: `bar ${column.bar === true ? "" : column.bar}`, style: { width: `${(100 * part).toFixed(2)}%` } }));
+    }
+    return made;
+  }
+
+  function table({ caption, columns, rows, sorted = -1, key, limit }) {
+    let by = sorted;
+    let falling = true;
+    const body = element("tbody");
+    const heads = columns.map((column, index) => element("th", { scope: "col", class: column.number ? "number" : "" },
+      column.value ? element("button", { type: "button", title: column.note, onclick: () => press(index) }, column.title)
+        : column.title));
+
+    function press(index) {
+      falling = by === index ? !falling : true;
+      by = index;
+      fill();
+    }
+
+    function fill() {
+      let shown = [...rows];
+      if (by >= 0) {
+        const { value } = columns[by];
+        shown.sort((a, b) => (value(a) < value(b) ? 1 : value(a) > value(b) ? -1 : 0) * (falling ? 1 : -1));
+      }
+      if (limit) shown = shown.slice(0, limit);
+      heads.forEach((head, index) => {
+        if (columns[index].value) head.setAttribute("aria-sort", index !== by ? "none" : falling ? "descending" : "ascending");
+      });
+      const longest = columns.map((column) => column.bar ? rows.reduce((most, row) => Math.max(most, column.value(row)), 0) : 0);
+      body.replaceChildren(...shown.map((row) => element("tr", { "data-key": key ? key(row) : null },
+        ...columns.map((column, index) => cell(column, row, longest[index], index === 0)))));
+    }
+
+    fill();
+    // The box scrolls sideways when the table is wider than the page, and then has to be reached by keys.
+    return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+      element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), body));
+  }
+
+  Snug.table = table;
+})();

@@ -1,0 +1,81 @@
+// The page's views. A view is drawn when it comes near the window, and again when the selection, its width or the colours
+// have changed since: at once if it is near, and otherwise when it comes near. Each drawing is a task of its own, so that
+// the page answers between two of them.
+"use strict";
+(() => {
+  const NEAR = "400px";
+  const all = [];
+  let queued = false;
+
+  // draw(body) fills the view's body; `follows` says whether the selection changes it.
+  function add(id, title, about, draw, { follows = true } = {}) {
+    const body = Snug.element("div", { class: "body", id: `${id}-body` });
+    const section = Snug.element("section", { id, class: "view", "aria-labelledby": `${id}-title` },
+      Snug.element("h2", { id: `${id}-title`, tabindex: "-1" }, title), Snug.sentence(about, "about"), body);
+    document.getElementById("views").append(section);
+    all.push({ id, title, section, body, draw, follows, near: false, stale: true });
+  }
+
+  function drawOne(view) {
+    view.stale = false;
+    try {
+      view.draw(view.body);
+      view.section.dataset.drawn = String(Number(view.section.dataset.drawn || 0) + 1);
+    } catch (error) {
+      console.error(`${view.id}:`, error);
+      view.body.replaceChildren(Snug.sentence(`This view could not be drawn: ${error.message}.`, "error"));
+    }
+  }
+
+  function queue() {
+    if (queued) return;
+    queued = true;
+    setTimeout(() => {
+      queued = false;
+      const next = all.find((view) => view.near && view.stale);
+      if (!next) return;
+      drawOne(next);
+      queue();
+    }, 0);
+  }
+
+  function start() {
+    const seen = new IntersectionObserver((entries) => {
+      for (const entry of entries) all.find((view) => view.section === entry.target).near = entry.isIntersecting;
+      queue();
+    }, { rootMargin: NEAR });
+    for (const view of all) seen.observe(view.section);
+    Snug.selection.listen(() => {
+      for (const view of all) if (view.follows) view.stale = true;
+      queue();
+    });
+    let width = window.innerWidth;
+    let timer = 0;
+    window.addEventListener("resize", () => {
+      if (window.innerWidth === width) return;  // a bar of the browser that comes and goes changes the height only
+      width = window.innerWidth;
+      clearTimeout(timer);
+      timer = setTimeout(refresh, 120);
+    });
+    window.addEventListener("beforeprint", drawAll);
+  }
+
+  function refresh() {
+    for (const view of all) view.stale = true;
+    queue();
+  }
+
+  function drawAll() { for (const view of all) if (view.stale) drawOne(view); }
+
+  // Brings a view into sight with its heading in focus, and draws it before the caller shows something in it.
+  function show(id) {
+    const view = all.find((one) => one.id === id);
+    if (!view) return;
+    if (view.stale) drawOne(view);
+    view.section.scrollIntoView({ behavior: Snug.calm() ? "auto" : "smooth", block: "start" });
+    document.getElementById(`${id}-title`).focus({ preventScroll: true });
+  }
+
+  Snug.calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+  Snug.views = { add, start, refresh, drawAll, show, list: all };
+})();

@@ -1,0 +1,53 @@
+// Numbers as the page writes them: binary units with one decimal, counts in groups of three, times in the unit that fits.
+"use strict";
+const Snug = {};
+(() => {
+  const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  const GAP = "\u202f";  // a thin space at which no line breaks
+
+  const count = (number) => number === null || number === undefined ? "not known"
+    : String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, GAP);
+
+  function bytes(number) {
+    if (number === null || number === undefined) return "not known";
+    let value = Math.abs(number);
+    let unit = 0;
+    // 1023.95 and above would be written as 1024.0 of the smaller unit.
+    while (value >= (unit ? 1023.95 : 1024) && unit < UNITS.length - 1) {
+      value /= 1024;
+      ++unit;
+    }
+    return (number < 0 ? "−" : "") + (unit ? value.toFixed(1) : count(value)) + " " + UNITS[unit];
+  }
+
+  function time(ns) {
+    if (ns === null || ns === undefined) return "not known";
+    if (ns === 0) return "0 s";
+    if (ns < 1e3) return `${count(ns)} ns`;
+    if (ns < 1e6) return `${trimmed(ns / 1e3)} µs`;
+    if (ns < 1e9) return `${trimmed(ns / 1e6)} ms`;
+    if (ns < 60e9) return `${trimmed(ns / 1e9)} s`;
+    if (ns < 3600e9) {
+      const seconds = Math.round(ns / 1e9);
+      return seconds % 60 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${seconds / 60} min`;
+    }
+    const minutes = Math.round(ns / 60e9);
+    return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
+  }
+
+  // Three digits tell enough; 1.50 is written 1.5.
+  const trimmed = (value) => String(Number(value.toPrecision(value >= 100 ? 4 : 3)));
+
+  function share(part, whole) {
+    if (!whole) return "0 %";
+    const percent = 100 * part / whole;
+    if (percent > 0 && percent < 0.1) return "< 0.1 %";
+    return `${percent.toFixed(percent >= 99.95 || percent === 0 ? 0 : 1)} %`;
+  }
+
+  const more = (number, write) => (number > 0 ? "+" : "") + write(number);
+  const signedCount = (number) => (number < 0 ? "−" : "") + count(Math.abs(number));
+  const things = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
+
+  Snug.words = { count, bytes, time, share, more, signedCount, things, blocks: (n) => things(n, "block", "blocks") };
+})();
