@@ -140,7 +140,7 @@ def add_lifetimes(chance, data, slices):
             for life in range(len(lives)):
                 if chance.random() > 0.25 or (lives[life] is None and slice_ != slices - 1):
                     continue
-                blocks = int(2 ** chance.uniform(0, 12) / (1 + abs(size - 4) + abs(life - 3)))
+                blocks = int(2 ** chance.uniform(0, 12) / (1 + (size - 4) ** 2 + 2 * (life - 3) ** 2) * 3)
                 if blocks:
                     cells += [slice_, size, life, blocks, blocks * sizes[size]]
     data["lifetimes"] = {"size_from": sizes, "life_from_ns": lives, "cells": cells}
