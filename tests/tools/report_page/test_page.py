@@ -62,7 +62,7 @@ CONTRASTS = """(() => {
 })()""".replace("PAIRS", json.dumps(
     [[text, ground] for text in ("ink", "muted") for ground in ("page", "surface", "soft")]
     + [["accent", "surface"], ["on-accent", "accent"], ["warm", "surface"], ["surface", "warm"], ["good", "soft"],
-       ["against", "surface"], ["heap", "surface"], ["found", "surface"], ["frame-ink", "found"], ["frame-ink", "frame-all"],
+       ["against", "surface"], ["heap", "surface"], ["found", "surface"], ["frame-ink", "frame-found"], ["frame-ink", "frame-all"],
        ["page", "ink"], ["surface", "heat-6"], ["ink", "heat-2"]]))
 
 chromium, folder, page_text, texts = None, None, None, {}
@@ -179,6 +179,7 @@ class LookTest(PageCase):
     def test_charts_follow_the_width_of_the_window(self):
         self.opened("medium", width=1280)
         chromium.call("Emulation.setDeviceMetricsOverride", width=700, height=900, deviceScaleFactor=1, mobile=False)
+        chromium.evaluate("document.getElementById('time').scrollIntoView()")
         chromium.wait("document.querySelector('#time-body canvas').clientWidth < 700")
         chromium.wait("document.documentElement.scrollWidth <= 700")
         self.assertEqual(chromium.errors, [])

@@ -62,7 +62,7 @@
 
   function start(recording) {
     if (!recording.data.against) return;
-    Snug.views.add("against", "Against the other trace", "Both recordings side by side, over their whole length.",
+    Snug.views.add("against", "Against the other trace", "Against", "Both recordings side by side, over their whole length.",
       (body) => draw(body, recording), { follows: false });
   }
 

@@ -19,7 +19,7 @@
       });
     }
     if (finding.size !== null && finding.size !== undefined) {
-      way(`Show blocks of ${words.bytes(finding.size)}`, () => { Snug.views.show("sizes"); Snug.sizes.showSize(finding.size); });
+      way(`Show blocks of ${words.size(finding.size)}`, () => { Snug.views.show("sizes"); Snug.sizes.showSize(finding.size); });
     }
     if (finding.threads) {
       way("Show these two threads", () => { Snug.views.show("threads"); Snug.threads.showPair(...finding.threads); });

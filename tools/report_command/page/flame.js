@@ -54,16 +54,16 @@
 
   function color(frame) {
     const { data } = frame;
-    if (frame.highlight) return Snug.scheme.color("found");
+    if (frame.highlight) return Snug.scheme.color("frame-found");
     if (data.node < 0) return Snug.scheme.color("frame-all");
     if (state.compared && Snug.selection.all) {
       const part = Math.min(1, Math.sqrt(Math.abs(data.delta) / Math.max(1, root.data.value)) * 1.6);
       return `hsl(${data.delta > 0 ? 6 : 212} ${Math.round(20 + 65 * part)}% ${Math.round(88 - 26 * part)}%)`;
     }
     const seed = hash(Snug.fileOf(data.place) || "?");
-    const hue = [14, 28, 40, 50, 4, 342, 60, 20][seed % 8];
+    const hue = [20, 32, 44, 10, 50, 26, 38, 2][seed % 8];
     const shade = hash(data.name) % 13;
-    return `hsl(${hue} ${Snug.scheme.dark() ? 62 : 84}% ${(Snug.scheme.dark() ? 62 : 70) + shade}%)`;
+    return `hsl(${hue} ${Snug.scheme.dark() ? 64 : 86}% ${(Snug.scheme.dark() ? 60 : 69) + shade}%)`;
   }
 
   function tip() {}
@@ -107,8 +107,16 @@
     focusFrame(frame);
   }
 
+  // The graph is as high as what is drawn of it: the library makes room for a title, and for frames too narrow to draw.
+  function fit() {
+    let deepest = 0;
+    d3.select(parts.graph).selectAll("g").each((frame) => { deepest = Math.max(deepest, frame.depth); });
+    parts.graph.querySelector("svg").setAttribute("height", String((deepest + 1) * CELL + 2));
+  }
+
   function zoomedTo(frame) {
     zoomed = frame;
+    fit();
     current = frame;
     crumbs();
     tell(frame);
@@ -164,10 +172,8 @@
     root = { data };  // the colours ask for the whole while the first drawing makes the hierarchy
     d3.select(parts.graph).datum(data).call(chart);
     root = d3.select(parts.graph).datum();
-    const svg = parts.graph.querySelector("svg");
-    svg.setAttribute("aria-hidden", "true");
-    // The library leaves room for a title that this page has not.
-    svg.setAttribute("height", String((root.height + 1) * CELL + 2));
+    parts.graph.querySelector("svg").setAttribute("aria-hidden", "true");
+    fit();
     zoomed = root;
     current = root;
     crumbs();
@@ -220,7 +226,7 @@
   function draw(body) {
     if (!recording.data.trace.has_stacks || !recording.nodeCount) {
       body.replaceChildren(Snug.sentence("The trace says how much was allocated, but not by which functions: it has no stacks. "
-        + "`snug record --stacks PROGRAM` records them. Until then, these are the sizes of the blocks:"), Snug.sizes.table(recording, 20));
+        + "`snug record --stacks PROGRAM` records them. Until then, these are the sizes of the blocks:"), Snug.sizes.table(recording));
       return;
     }
     if (!parts) {
@@ -252,8 +258,8 @@
 
   function start(of) {
     recording = of;
-    Snug.views.add("flame", "Functions", "Each bar is a function, as wide as what it and the functions beneath it allocated. Click a bar "
-      + "to let it fill the width.", draw);
+    Snug.views.add("flame", "Functions", "Functions", "Each bar is a function, as wide as what it and the functions beneath it allocated. Equal "
+      + "colours are of one file or library. Click a bar to let it fill the width.", draw);
   }
 
   Snug.flame = { start, showNode };

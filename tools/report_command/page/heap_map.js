@@ -80,7 +80,7 @@
 
   function start(of) {
     recording = of;
-    Snug.views.add("map", "Map of the heap", "Where in memory the program's blocks lay. Pale rows that stay are memory that is held for few "
+    Snug.views.add("map", "Map of the heap", "Map", "Where in memory the program's blocks lay. Pale rows that stay are memory that is held for few "
       + "blocks.", draw);
   }
 

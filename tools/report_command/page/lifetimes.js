@@ -63,7 +63,7 @@
 
   function start(of) {
     recording = of;
-    Snug.views.add("lifetimes", "Lifetimes", "How long blocks of each size lived: to the left those that were freed at once, to the right "
+    Snug.views.add("lifetimes", "Lifetimes", "Lifetimes", "How long blocks of each size lived: to the left those that were freed at once, to the right "
       + "those that stayed.", draw);
   }
 

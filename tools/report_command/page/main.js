@@ -13,7 +13,7 @@
     document.getElementById("ways").replaceChildren(...Snug.views.list.map((view) => element("a", { href: `#${view.id}`, onclick(event) {
       event.preventDefault();
       Snug.views.show(view.id);
-    } }, view.title)));
+    } }, view.short)));
   }
 
   function start() {

@@ -50,7 +50,7 @@
   }
 
   function start(recording) {
-    Snug.views.add("parts", "What it would be made of on snug", "The bytes that the program asked for, and what an allocator adds to "
+    Snug.views.add("parts", "What it would be made of on snug", "On snug", "The bytes that the program asked for, and what an allocator adds to "
       + "them.", (body) => draw(body, recording));
   }
 

@@ -26,11 +26,14 @@
     const { bytes, blocks, count, time, share } = words;
     const program = trace.program || trace.file || "an unnamed program";
     const began = trace.began_ns ? new Date(trace.began_ns / 1e6).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }) : "";
-    document.title = `${program.split("/").pop().slice(0, 60)}: snug report`;
+    // The first word of the command line without its folder is what engineers call the program.
+    const called = program.split(" ")[0].split("/").pop().slice(0, 80) || program;
+    document.title = `${called}: snug report`;
     const notes = trace.notes || [];
     document.getElementById("summary").replaceChildren(
       element("p", { class: "kicker" }, "How this program used its memory"),
-      element("h1", {}, program),
+      element("h1", {}, called),
+      program === called ? null : element("p", { class: "command" }, element("code", {}, program)),
       element("dl", { class: "facts" },
         fact("Ran for", time(trace.duration_ns)),
         fact("Allocator", trace.allocator || "not known"),

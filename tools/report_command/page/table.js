@@ -17,13 +17,22 @@
     return made;
   }
 
-  function table({ caption, columns, rows, sorted = -1, key, limit }) {
+  // limit: as many rows are shown, and the others at a press of a button.
+  function table({ caption, columns, rows, sorted = -1, key, limit = Infinity }) {
     let by = sorted;
     let falling = true;
+    let all = false;
     const body = element("tbody");
     const heads = columns.map((column, index) => element("th", { scope: "col", class: column.number ? "number" : "" },
       column.value ? element("button", { type: "button", title: column.note, onclick: () => press(index) }, column.title)
         : column.title));
+
+    const rest = element("button", { type: "button", class: "way rest", onclick: () => expand() }, `Show all ${rows.length}`);
+
+    function expand() {
+      all = true;
+      fill();
+    }
 
     function press(index) {
       falling = by === index ? !falling : true;
@@ -37,7 +46,9 @@
         const { value } = columns[by];
         shown.sort((a, b) => (value(a) < value(b) ? 1 : value(a) > value(b) ? -1 : 0) * (falling ? 1 : -1));
       }
-      if (limit) shown = shown.slice(0, limit);
+      const whole = all || shown.length <= limit;
+      if (!whole) shown = shown.slice(0, limit);
+      rest.hidden = whole;
       heads.forEach((head, index) => {
         if (columns[index].value) head.setAttribute("aria-sort", index !== by ? "none" : falling ? "descending" : "ascending");
       });
@@ -48,8 +59,10 @@
 
     fill();
     // The box scrolls sideways when the table is wider than the page, and then has to be reached by keys.
-    return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-      element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), body));
+    const made = element("div", {}, element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+      element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), body)), rest);
+    made.expand = expand;
+    return made;
   }
 
   Snug.table = table;

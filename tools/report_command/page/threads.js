@@ -73,7 +73,7 @@
 
   function start(of) {
     recording = of;
-    Snug.views.add("threads", "Threads", "Blocks that one thread allocates and another frees cost more than those that stay at home.", draw);
+    Snug.views.add("threads", "Threads", "Threads", "Blocks that one thread allocates and another frees cost more than those that stay at home.", draw);
   }
 
   Snug.threads = { start, showPair };

@@ -2,7 +2,8 @@
 "use strict";
 (() => {
   const { element, words } = Snug;
-  const hidden = new Set();  // lines switched off in the legend
+  // Lines switched off in the legend. The highest of each slice follows the live line so closely that it waits to be asked for.
+  const hidden = new Set(["most"]);
   let recording = null;
   let plots = [];
 
@@ -69,9 +70,8 @@
     ctx.restore();
   }
 
-  function memory(box, width, shown) {
+  function memory(box, width, shown, end) {
     const data = uPlot.join(shown.map((line) => [line.x, line.y]));
-    const end = Math.max(...shown.map((line) => line.x[line.x.length - 1] || 0), 1);
     return new uPlot({ width, height: Math.round(Math.max(220, Math.min(420, width * 0.34))), legend: { show: false },
       cursor: { sync: { key: "snug" }, drag: { x: false, y: false }, points: { size: 7 } },
       scales: { x: { time: false, range: [0, end] }, y: { range: (_, low, high) => [0, Math.max(1, high) * 1.12] } },
@@ -152,8 +152,8 @@
     const box = element("div", { class: "plot" });
     const strip = element("div", { class: "plot" });
     charts.append(box, element("p", { class: "strip-name" }, "allocated in a second"), strip);
-    plots.push(memory(box, width, shown));
-    plots.push(rate(strip, width, plots[0].scales.x.max));
+    const end = Math.max(...shown.map((line) => line.x[line.x.length - 1] || 0), 1);
+    plots.push(memory(box, width, shown, end), rate(strip, width, end));
     Snug.brush.attach(charts, plots, recording);
     charts.addEventListener("pointerleave", Snug.tip.hide);
     if (focused) charts.focus({ preventScroll: true });
@@ -178,7 +178,7 @@
 
   function start(of) {
     recording = of;
-    Snug.views.add("time", "Memory over time", "What the program held at each moment, what that takes in memory, and how fast it "
+    Snug.views.add("time", "Memory over time", "Time", "What the program held at each moment, what that takes in memory, and how fast it "
       + "allocated.", draw, { follows: false });
     // The charts stay, and draw the new selection at once: a brush that lags is of no use.
     Snug.selection.listen(() => { for (const plot of plots) plot.redraw(false); follow(followed); });

@@ -7,13 +7,13 @@
   const all = [];
   let queued = false;
 
-  // draw(body) fills the view's body; `follows` says whether the selection changes it.
-  function add(id, title, about, draw, { follows = true } = {}) {
+  // draw(body) fills the view's body; `short` names it where there is little room; `follows` says whether the selection changes it.
+  function add(id, title, short, about, draw, { follows = true } = {}) {
     const body = Snug.element("div", { class: "body", id: `${id}-body` });
     const section = Snug.element("section", { id, class: "view", "aria-labelledby": `${id}-title` },
       Snug.element("h2", { id: `${id}-title`, tabindex: "-1" }, title), Snug.sentence(about, "about"), body);
     document.getElementById("views").append(section);
-    all.push({ id, title, section, body, draw, follows, near: false, stale: true });
+    all.push({ id, short, section, body, draw, follows, near: false, stale: true });
   }
 
   function drawOne(view) {

@@ -35,7 +35,7 @@
   }
 
   function start(recording) {
-    Snug.views.add("what-if", "What would change", "The same calls on other allocators: what they take, and how long they need.",
+    Snug.views.add("what-if", "What would change", "Allocators", "The same calls on other allocators: what they take, and how long they need.",
       (body) => draw(body, recording), { follows: false });
   }
 

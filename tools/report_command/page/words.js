@@ -45,9 +45,12 @@ const Snug = {};
     return `${percent.toFixed(percent >= 99.95 || percent === 0 ? 0 : 1)} %`;
   }
 
+  // The sizes of blocks are told to the byte as long as they can be read.
+  const size = (number) => number < 65536 ? `${count(number)} B` : bytes(number);
+
   const more = (number, write) => (number > 0 ? "+" : "") + write(number);
   const signedCount = (number) => (number < 0 ? "−" : "") + count(Math.abs(number));
   const things = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
 
-  Snug.words = { count, bytes, time, share, more, signedCount, things, blocks: (n) => things(n, "block", "blocks") };
+  Snug.words = { count, bytes, size, time, share, more, signedCount, things, blocks: (n) => things(n, "block", "blocks") };
 })();
