@@ -26,11 +26,25 @@ class Browser:
         self.read_end, self.write_end = ends[2], ends[1]
         fds = (ends[0], ends[3])
         self.process = subprocess.Popen(
-            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-             "--disable-background-networking", "--hide-scrollbars", f"--user-data-dir={self.folder.name}", "--remote-debugging-pipe",
-             "about:blank"],
-            close_fds=False, preexec_fn=lambda: (os.dup2(fds[0], 3), os.dup2(fds[1], 4)), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                CHROMIUM,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--hide-scrollbars",
+                f"--user-data-dir={self.folder.name}",
+                "--remote-debugging-pipe",
+                "about:blank",
+            ],
+            close_fds=False,
+            preexec_fn=lambda: (os.dup2(fds[0], 3), os.dup2(fds[1], 4)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         for fd in fds:
             os.close(fd)
         self.number, self.buffer, self.session, self.errors, self.loaded = 0, b"", None, [], False
@@ -81,7 +95,7 @@ class Browser:
             message["sessionId"] = self.session
         data = json.dumps(message).encode() + b"\0"
         while data:
-            data = data[os.write(self.write_end, data):]
+            data = data[os.write(self.write_end, data) :]
         while True:
             answer = self.receive()
             if answer.get("id") == self.number:
@@ -100,8 +114,10 @@ class Browser:
     def open(self, path, width=1280, height=900, scheme="light", motion="reduce"):
         """Opens a file, and returns when its page is ready."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme},
-                                                          {"name": "prefers-reduced-motion", "value": motion}])
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": motion}],
+        )
         self.errors, self.loaded = [], False
         self.call("Page.navigate", url=f"file://{path}")
         while not self.loaded:
@@ -122,8 +138,18 @@ class Browser:
         self.evaluate("new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 120))")
 
     def key(self, key, shift=False):
-        codes = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Home": 36, "End": 35, "Enter": 13,
-                 "Backspace": 8, "Tab": 9}
+        codes = {
+            "ArrowLeft": 37,
+            "ArrowUp": 38,
+            "ArrowRight": 39,
+            "ArrowDown": 40,
+            "Escape": 27,
+            "Home": 36,
+            "End": 35,
+            "Enter": 13,
+            "Backspace": 8,
+            "Tab": 9,
+        }
         what = {"key": key, "code": key, "windowsVirtualKeyCode": codes.get(key, ord(key[0])), "modifiers": 8 if shift else 0}
         if len(key) == 1 or key == "Enter":
             what["text"] = "\r" if key == "Enter" else key
@@ -131,8 +157,9 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", **{name: value for name, value in what.items() if name != "text"})
 
     def drag(self, x0, y0, x1, y1):
-        mouse = lambda kind, x, y, buttons: self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=buttons,
-                                                      clickCount=1)
+        mouse = lambda kind, x, y, buttons: self.call(
+            "Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=buttons, clickCount=1
+        )
         mouse("mousePressed", x0, y0, 1)
         for step in range(1, 6):
             mouse("mouseMoved", x0 + (x1 - x0) * step / 5, y0 + (y1 - y0) * step / 5, 1)
@@ -145,7 +172,10 @@ class Browser:
         options = {}
         if whole:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-            options = {"captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
+            options = {
+                "captureBeyondViewport": True,
+                "clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1},
+            }
         data = self.call("Page.captureScreenshot", format="png", **options)["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))

@@ -12,13 +12,45 @@ import json
 import random
 import sys
 
+from made_up_extras import live_of, make_against, make_map, make_what_if
+
 MIB = 1 << 20
-NAMES = ["Parser::parse_line", "std::vector<Token>::push_back", "Document::append(std::string_view)", "Cache::insert", "json::decode",
-         "Renderer::layout", "std::__detail::_Hash_node_alloc", "Index::build", "String::concat", "read_file", "Worker::run",
-         "Session::open", "http::Headers::add", "Arena::grow", "operator new(unsigned long)", "compress_block", "Texture::load",
-         "PyObject_Malloc", "list_resize", "dict_merge", "Scheduler::tick", "Query::execute", "Row::copy", "Plan::optimise"]
-PLACES = ["parser.cpp:{}", "document.cpp:{}", "cache.cpp:{}", "libstdc++.so.6", "render/layout.cpp:{}", "index.cpp:{}",
-          "libpython3.11.so", "net/http.cpp:{}"]
+NAMES = [
+    "Parser::parse_line",
+    "std::vector<Token>::push_back",
+    "Document::append(std::string_view)",
+    "Cache::insert",
+    "json::decode",
+    "Renderer::layout",
+    "std::__detail::_Hash_node_alloc",
+    "Index::build",
+    "String::concat",
+    "read_file",
+    "Worker::run",
+    "Session::open",
+    "http::Headers::add",
+    "Arena::grow",
+    "operator new(unsigned long)",
+    "compress_block",
+    "Texture::load",
+    "PyObject_Malloc",
+    "list_resize",
+    "dict_merge",
+    "Scheduler::tick",
+    "Query::execute",
+    "Row::copy",
+    "Plan::optimise",
+]
+PLACES = [
+    "parser.cpp:{}",
+    "document.cpp:{}",
+    "cache.cpp:{}",
+    "libstdc++.so.6",
+    "render/layout.cpp:{}",
+    "index.cpp:{}",
+    "libpython3.11.so",
+    "net/http.cpp:{}",
+]
 
 
 def make_nodes(chance, nodes):
@@ -66,7 +98,7 @@ def add_slices(data, slices, duration):
     n = {name: [0] * slices for name in ("live_bytes", "live_blocks", "allocated_bytes", "freed_bytes", "allocated_blocks")}
     for flat in data["series"]:
         for at in range(0, len(flat), 7):
-            slice_, allocated, blocks, freed, freed_blocks = flat[at:at + 5]
+            slice_, allocated, blocks, freed, freed_blocks = flat[at : at + 5]
             n["allocated_bytes"][slice_] += allocated
             n["allocated_blocks"][slice_] += blocks
             n["freed_bytes"][slice_] += freed
@@ -79,11 +111,6 @@ def add_slices(data, slices, duration):
     n["most_live_bytes"] = [max(live, before) for live, before in zip(n["live_bytes"], [0] + n["live_bytes"])]
     n["rounded_bytes"] = [live * 109 // 100 for live in n["live_bytes"]]
     data["slices"] = n
-
-
-def live_of(flat, to):
-    nbytes = sum(flat[at + 1] - flat[at + 3] for at in range(0, len(flat), 7) if flat[at] <= to)
-    return nbytes, sum(flat[at + 2] - flat[at + 4] for at in range(0, len(flat), 7) if flat[at] <= to)
 
 
 def add_totals(data):
@@ -100,16 +127,31 @@ def add_totals(data):
             at_peak["blocks"].append(blocks)
     data["at_peak"] = at_peak
     data["totals"] = {
-        "allocated_bytes": column(1), "allocated_blocks": column(2), "temporary_bytes": column(5), "temporary_blocks": column(6),
-        "freed_by_others_blocks": 0, "peak_bytes": live[peak], "peak_blocks": sum(at_peak["blocks"]),
-        "peak_ns": slices["end_ns"][peak] if slices["end_ns"] else 0, "peak_rounded_bytes": live[peak] * 109 // 100,
-        "live_at_end_bytes": live[-1], "live_at_end_blocks": (slices["live_blocks"] or [0])[-1],
-        "resident_peak_bytes": live[peak] * 5 // 4 if live[peak] else None, "copied_bytes": column(1) // 50, "temporary_events": 8}
+        "allocated_bytes": column(1),
+        "allocated_blocks": column(2),
+        "temporary_bytes": column(5),
+        "temporary_blocks": column(6),
+        "freed_by_others_blocks": 0,
+        "peak_bytes": live[peak],
+        "peak_blocks": sum(at_peak["blocks"]),
+        "peak_ns": slices["end_ns"][peak] if slices["end_ns"] else 0,
+        "peak_rounded_bytes": live[peak] * 109 // 100,
+        "live_at_end_bytes": live[-1],
+        "live_at_end_blocks": (slices["live_blocks"] or [0])[-1],
+        "resident_peak_bytes": live[peak] * 5 // 4 if live[peak] else None,
+        "copied_bytes": column(1) // 50,
+        "temporary_events": 8,
+    }
 
 
 def add_samples(chance, data, samples, duration):
     slices = data["slices"]
-    made = {"ns": [duration * (i + 1) // (samples + 1) for i in range(samples)], "resident_bytes": [], "heap_bytes": [], "in_use_bytes": []}
+    made = {
+        "ns": [duration * (i + 1) // (samples + 1) for i in range(samples)],
+        "resident_bytes": [],
+        "heap_bytes": [],
+        "in_use_bytes": [],
+    }
     high = 0
     for ns in made["ns"]:
         live = slices["live_bytes"][min(len(slices["end_ns"]) - 1, ns * len(slices["end_ns"]) // duration)]
@@ -122,12 +164,19 @@ def add_samples(chance, data, samples, duration):
 
 def add_sizes(chance, data, sizes):
     made = []
-    for size in sorted({int(16 * 1.16 ** step) // 8 * 8 + (8 if step % 3 else 1) for step in range(sizes)}):
+    for size in sorted({int(16 * 1.16**step) // 8 * 8 + (8 if step % 3 else 1) for step in range(sizes)}):
         blocks = int(40000 / (1 + size / 400)) + chance.randrange(2000)
         peak = blocks // chance.randrange(2, 60)
-        made.append({"size": size, "takes": -(-size // 16) * 16 if size < 512 else -(-size // 256) * 256, "allocated_blocks": blocks,
-                     "peak_blocks": peak, "live_at_end_blocks": peak // chance.choice([1, 9, 900]),
-                     "temporary_blocks": int(blocks * chance.choice([0, 0.05, 0.7]))})
+        made.append(
+            {
+                "size": size,
+                "takes": -(-size // 16) * 16 if size < 512 else -(-size // 256) * 256,
+                "allocated_blocks": blocks,
+                "peak_blocks": peak,
+                "live_at_end_blocks": peak // chance.choice([1, 9, 900]),
+                "temporary_blocks": int(blocks * chance.choice([0, 0.05, 0.7])),
+            }
+        )
     data["sizes"] = sorted(made, key=lambda one: -one["takes"] * one["peak_blocks"])
 
 
@@ -158,8 +207,12 @@ def add_threads(chance, data, threads, slices):
                 if one == by or (threads > 1 and chance.random() < 0.15 and (one * 7 + by) % 3 == 0):
                     blocks = chance.randrange(1, 900 if one == by else 60)
                     pairs += [slice_, one, by, blocks, blocks * chance.randrange(16, 900), chance.randrange(blocks + 1)]
-    data["threads"] = {"name": names, "allocated_bytes": [total["allocated_bytes"] // max(1, threads)] * threads,
-                       "allocated_blocks": [total["allocated_blocks"] // max(1, threads)] * threads, "pairs": pairs}
+    data["threads"] = {
+        "name": names,
+        "allocated_bytes": [total["allocated_bytes"] // max(1, threads)] * threads,
+        "allocated_blocks": [total["allocated_blocks"] // max(1, threads)] * threads,
+        "pairs": pairs,
+    }
     total["freed_by_others_blocks"] = sum(pairs[at + 3] for at in range(0, len(pairs), 6) if pairs[at + 1] != pairs[at + 2])
 
 
@@ -169,32 +222,82 @@ def add_findings(data):
     name, total = data["nodes"]["name"], data["totals"]
     lost, size = live_of(data["series"][left], 1 << 30)[0], data["sizes"][0]
     data["findings"] = [
-        {"kind": "leak", "sentence": f"{name[left]} allocated {lost / MIB:.1f} MiB that nothing has freed at the end.",
-         "advice": "Free these blocks when their owner ends, or keep fewer of them.", "bytes": lost,
-         "share": lost / max(1, total["live_at_end_bytes"]), "node": left, "size": None, "threads": None},
-        {"kind": "temporary", "sentence": f"{name[brief]} frees nine of ten blocks within 8 events of having allocated them.",
-         "advice": "Keep one buffer and use it again.", "bytes": sum(data["series"][brief][5::7]),
-         "share": sum(data["series"][brief][5::7]) / max(1, total["allocated_bytes"]), "node": brief, "size": None, "threads": None},
-        {"kind": "rounding", "sentence": f"Blocks of {size['size']} bytes take {size['takes']}: a part of each is never used.",
-         "advice": f"Make the structure smaller by {size['size'] % 16} bytes, or put two of them into one block.",
-         "bytes": (size["takes"] - size["size"]) * size["peak_blocks"], "share": 0.08, "node": None, "size": size["size"], "threads": None}]
+        {
+            "kind": "leak",
+            "sentence": f"{name[left]} allocated {lost / MIB:.1f} MiB that nothing has freed at the end.",
+            "advice": "Free these blocks when their owner ends, or keep fewer of them.",
+            "bytes": lost,
+            "share": lost / max(1, total["live_at_end_bytes"]),
+            "node": left,
+            "size": None,
+            "threads": None,
+        },
+        {
+            "kind": "temporary",
+            "sentence": f"{name[brief]} frees nine of ten blocks within 8 events of having allocated them.",
+            "advice": "Keep one buffer and use it again.",
+            "bytes": sum(data["series"][brief][5::7]),
+            "share": sum(data["series"][brief][5::7]) / max(1, total["allocated_bytes"]),
+            "node": brief,
+            "size": None,
+            "threads": None,
+        },
+        {
+            "kind": "rounding",
+            "sentence": f"Blocks of {size['size']} bytes take {size['takes']}: a part of each is never used.",
+            "advice": f"Make the structure smaller by {size['size'] % 16} bytes, or put two of them into one block.",
+            "bytes": (size["takes"] - size["size"]) * size["peak_blocks"],
+            "share": 0.08,
+            "node": None,
+            "size": size["size"],
+            "threads": None,
+        },
+    ]
     if len(data["threads"]["name"]) > 1:
-        data["findings"].append({"kind": "handover", "sentence": "Thread 2 frees what thread 1 allocates, most of it within 1 ms.",
-                                 "advice": "Let thread 1 take its buffers back.", "bytes": 3 * MIB, "share": 0.02, "node": None,
-                                 "size": None, "threads": [0, 1]})
+        data["findings"].append(
+            {
+                "kind": "handover",
+                "sentence": "Thread 2 frees what thread 1 allocates, most of it within 1 ms.",
+                "advice": "Let thread 1 take its buffers back.",
+                "bytes": 3 * MIB,
+                "share": 0.02,
+                "node": None,
+                "size": None,
+                "threads": [0, 1],
+            }
+        )
 
 
-def make(seed=1, nodes=60, slices=64, samples=80, sizes=30, threads=4, density=0.3, duration=12_400_000_000, against=False, what_if=False,
-         with_map=False):
+def make(
+    seed=1,
+    nodes=60,
+    slices=64,
+    samples=80,
+    sizes=30,
+    threads=4,
+    density=0.3,
+    duration=12_400_000_000,
+    against=False,
+    what_if=False,
+    with_map=False,
+):
     chance = random.Random(seed)
     data = {"format": "snug.report/1", "snug": "1.2.3", "nodes": make_nodes(chance, nodes)}
     data["series"] = make_series(chance, nodes, slices, density)
     add_slices(data, slices, duration)
     add_totals(data)
-    data["trace"] = {"file": "service.trace", "program": "/usr/local/bin/document-service --config /etc/documents.toml --workers 4",
-                     "allocator": "glibc 2.36", "process": 4711, "began_ns": 1_790_000_000_000_000_000, "duration_ns": duration,
-                     "events": data["totals"]["allocated_blocks"] * 2 - data["totals"]["live_at_end_blocks"], "threads": threads,
-                     "has_stacks": True, "notes": ["3 damaged chunks were passed over."] if nodes > 50 else []}
+    data["trace"] = {
+        "file": "service.trace",
+        "program": "/usr/local/bin/document-service --config /etc/documents.toml --workers 4",
+        "allocator": "glibc 2.36",
+        "process": 4711,
+        "began_ns": 1_790_000_000_000_000_000,
+        "duration_ns": duration,
+        "events": data["totals"]["allocated_blocks"] * 2 - data["totals"]["live_at_end_blocks"],
+        "threads": threads,
+        "has_stacks": True,
+        "notes": ["3 damaged chunks were passed over."] if nodes > 50 else [],
+    }
     add_samples(chance, data, samples, duration)
     add_sizes(chance, data, sizes)
     add_lifetimes(chance, data, slices)
@@ -204,48 +307,6 @@ def make(seed=1, nodes=60, slices=64, samples=80, sizes=30, threads=4, density=0
     data["map"] = make_map(chance, data) if with_map else None
     data["against"] = make_against(chance, data) if against else None
     return data
-
-
-def make_what_if(data):
-    peak, end, slices = data["totals"]["peak_bytes"], data["totals"]["live_at_end_bytes"], data["slices"]
-    rows = [("snug", "1.2.3", 1.12, 1.1, 0.41, 21.4), ("glibc", "2.36", 1.31, 1.29, 0.52, 30.2), ("jemalloc", "5.3.0", 1.24, 1.18, 0.44, 24.9),
-            ("mimalloc", "2.1.2", 1.22, 1.21, 0.39, 19.6), ("tcmalloc", "2.10", 1.42, 1.42, 0.43, 23.3)]
-    allocators = [{"name": name, "version": version, "peak_resident_bytes": int(peak * high), "end_resident_bytes": int(end * low),
-                   "seconds": seconds, "mean_ns": mean, "ok": True, "why": None} for name, version, high, low, seconds, mean in rows]
-    allocators.append({"name": "scudo", "version": "", "peak_resident_bytes": None, "end_resident_bytes": None, "seconds": None, "mean_ns": None,
-                       "ok": False, "why": "its library is not installed"})
-    shares = [("as asked for", 1.0), ("rounding", 0.06), ("free in slabs", 0.05), ("caches", 0.03), ("kept free pages", 0.12), ("own records", 0.02)]
-    parts = [{"name": name, "bytes": [int(live * share) + 4096 for live in slices["live_bytes"]]} for name, share in shares]
-    return {"speed": "full", "allocators": allocators, "on_snug": {"ns": slices["end_ns"], "parts": parts}}
-
-
-def make_map(chance, data):
-    live, peak = data["slices"]["live_bytes"], max(1, data["totals"]["peak_bytes"])
-    rows = 72
-    full = [chance.random() for _ in range(rows)]
-    columns = []
-    for now in live:
-        reach = 2 + int((rows - 3) * now / peak)
-        columns.append("".join("." if row > reach else "#" if full[row] > 0.7 else str(min(9, int(10 * full[row] * (0.4 + 0.6 * now / peak))))
-                               for row in range(rows)))
-    return {"ns": data["slices"]["end_ns"], "bytes_per_row": 65536, "row_address": [hex(0x7F3A40000000 + row * 65536) for row in range(rows)],
-            "columns": columns}
-
-
-def make_against(chance, data):
-    flat, slices = [], data["slices"]
-    for node, series in enumerate(data["series"]):
-        nbytes, blocks = live_of(series, max(range(len(slices["live_bytes"])), key=slices["live_bytes"].__getitem__))
-        end, end_blocks = live_of(series, 1 << 30)
-        change = chance.choice([1, 1, 0.4, 1.6])
-        numbers = [sum(series[1::7]), sum(series[2::7]), nbytes, blocks, end, end_blocks, sum(series[5::7]), sum(series[6::7])]
-        if any(numbers):
-            flat += [node] + [int(number * change) for number in numbers]
-    column = lambda offset: sum(flat[offset::9])
-    totals = dict(data["totals"], allocated_bytes=column(1), allocated_blocks=column(2), peak_bytes=column(3), peak_blocks=column(4),
-                  live_at_end_bytes=column(5), live_at_end_blocks=column(6), temporary_bytes=column(7), temporary_blocks=column(8))
-    return {"trace": dict(data["trace"], file="before.trace", notes=[]), "totals": totals, "nodes": flat,
-            "slices": {"end_ns": [ns * 9 // 10 for ns in slices["end_ns"]], "live_bytes": [live * 5 // 6 for live in slices["live_bytes"]]}}
 
 
 def medium():
@@ -291,14 +352,36 @@ def foreign():
     return data
 
 
-DATA = {"small": make, "medium": medium, "no_stacks": no_stacks, "no_samples": no_samples, "no_events": no_events, "one_event": one_event,
-        "one_thread": lambda: make(seed=8, threads=1), "huge": lambda: make(seed=9, nodes=6000, slices=256, samples=2000, sizes=80, threads=33,
-                                                                          density=0.11, against=True, what_if=True, with_map=True)}
+DATA = {
+    "small": make,
+    "medium": medium,
+    "no_stacks": no_stacks,
+    "no_samples": no_samples,
+    "no_events": no_events,
+    "one_event": one_event,
+    "one_thread": lambda: make(seed=8, threads=1),
+    "huge": lambda: make(
+        seed=9,
+        nodes=6000,
+        slices=256,
+        samples=2000,
+        sizes=80,
+        threads=33,
+        density=0.11,
+        against=True,
+        what_if=True,
+        with_map=True,
+    ),
+}
 
 
 def as_script(data):
     """The element that `snug report` puts at the page's marker."""
-    return '<script type="application/json" id="snug-data">' + json.dumps(data, separators=(",", ":")).replace("<", "\\u003c") + "</script>"
+    return (
+        '<script type="application/json" id="snug-data">'
+        + json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+        + "</script>"
+    )
 
 
 def main():

@@ -1,7 +1,7 @@
 // The brush: selects slices of the timeline with a pointer or with keys.
 "use strict";
 (() => {
-  const FEW = 4;  // pixels; a shorter drag was meant as a click
+  const FEW = 4; // pixels; a shorter drag was meant as a click
   let recording = null;
 
   function attach(charts, plots, of) {

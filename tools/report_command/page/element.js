@@ -18,7 +18,7 @@
 
   // A sentence where a chart has nothing to show. Words between backquotes are code.
   function sentence(text, kind = "empty") {
-    const parts = text.split("`").map((part, index) => index % 2 ? element("code", {}, part) : part);
+    const parts = text.split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
     return element("p", { class: kind }, ...parts);
   }
 
@@ -32,10 +32,18 @@
         tab.tabIndex = is ? 0 : -1;
       }
     };
-    const take = (key) => { mark(key); choose(key); };
+    const take = (key) => {
+      mark(key);
+      choose(key);
+    };
     for (const [key, text] of choices) {
-      list.append(element("button", { type: "button", role: "tab", "data-key": key, "aria-controls": panel, onclick: () => take(key) },
-        text));
+      list.append(
+        element(
+          "button",
+          { type: "button", role: "tab", "data-key": key, "aria-controls": panel, onclick: () => take(key) },
+          text,
+        ),
+      );
     }
     list.addEventListener("keydown", (event) => {
       const all = [...list.children];

@@ -2,27 +2,49 @@
 "use strict";
 (() => {
   const { element, words } = Snug;
-  const KINDS = { leak: "left at the end", temporary: "short-lived", rounding: "rounding", growth: "growth", handover: "handover",
-    idle: "idle memory", peak: "peak", large: "large blocks" };
+  const KINDS = {
+    leak: "left at the end",
+    temporary: "short-lived",
+    rounding: "rounding",
+    growth: "growth",
+    handover: "handover",
+    idle: "idle memory",
+    peak: "peak",
+    large: "large blocks",
+  };
   // The tab of the flame graph in which a finding of the kind is visible.
   const TAB = { leak: "left", temporary: "temporary", growth: "growth" };
 
   function ways(finding, recording) {
     const made = [];
     const way = (text, go) => made.push(element("button", { type: "button", class: "way", onclick: go }, text));
-    if (finding.node !== null && finding.node !== undefined && finding.node < recording.nodeCount && recording.data.trace.has_stacks) {
+    if (
+      finding.node !== null &&
+      finding.node !== undefined &&
+      finding.node < recording.nodeCount &&
+      recording.data.trace.has_stacks
+    ) {
       way(`Show ${recording.data.nodes.name[finding.node]} in the flame graph`, () => {
         Snug.selection.reset();
         Snug.views.show("flame");
-        Snug.flame.showNode(finding.node, TAB[finding.kind] || (finding.kind === "rounding" || finding.kind === "peak"
-          || finding.kind === "large" ? "peak" : "allocated"));
+        Snug.flame.showNode(
+          finding.node,
+          TAB[finding.kind] ||
+            (finding.kind === "rounding" || finding.kind === "peak" || finding.kind === "large" ? "peak" : "allocated"),
+        );
       });
     }
     if (finding.size !== null && finding.size !== undefined) {
-      way(`Show blocks of ${words.size(finding.size)}`, () => { Snug.views.show("sizes"); Snug.sizes.showSize(finding.size); });
+      way(`Show blocks of ${words.size(finding.size)}`, () => {
+        Snug.views.show("sizes");
+        Snug.sizes.showSize(finding.size);
+      });
     }
     if (finding.threads) {
-      way("Show these two threads", () => { Snug.views.show("threads"); Snug.threads.showPair(...finding.threads); });
+      way("Show these two threads", () => {
+        Snug.views.show("threads");
+        Snug.threads.showPair(...finding.threads);
+      });
     }
     if (finding.kind === "idle") way("Show memory over time", () => Snug.views.show("time"));
     return made;
@@ -30,23 +52,44 @@
 
   function item(finding, recording) {
     const part = Math.max(0, Math.min(1, finding.share || 0));
-    return element("li", { class: "finding", "data-kind": finding.kind },
-      element("div", {},
+    return element(
+      "li",
+      { class: "finding", "data-kind": finding.kind },
+      element(
+        "div",
+        {},
         element("p", { class: "kind" }, KINDS[finding.kind] || finding.kind),
         element("p", { class: "says" }, finding.sentence),
         element("p", { class: "advice" }, finding.advice),
-        element("p", { class: "ways" }, ...ways(finding, recording))),
-      element("div", { class: "weight" }, element("b", {}, words.bytes(finding.bytes)),
-        element("span", { class: "meter", "aria-hidden": "true" }, element("i", { style: { width: `${(100 * part).toFixed(1)}%` } })),
-        element("span", {}, words.share(part, 1))));
+        element("p", { class: "ways" }, ...ways(finding, recording)),
+      ),
+      element(
+        "div",
+        { class: "weight" },
+        element("b", {}, words.bytes(finding.bytes)),
+        element(
+          "span",
+          { class: "meter", "aria-hidden": "true" },
+          element("i", { style: { width: `${(100 * part).toFixed(1)}%` } }),
+        ),
+        element("span", {}, words.share(part, 1)),
+      ),
+    );
   }
 
   function draw(recording) {
     const { findings } = recording.data;
-    document.getElementById("findings").replaceChildren(
-      element("h2", { id: "findings-title" }, "What to look at"),
-      findings.length ? element("ol", { class: "findings" }, ...findings.map((finding) => item(finding, recording)))
-        : Snug.sentence("Nothing stands out: no place, size or pair of threads is worth a change for its memory alone.", "empty good"));
+    document
+      .getElementById("findings")
+      .replaceChildren(
+        element("h2", { id: "findings-title" }, "What to look at"),
+        findings.length
+          ? element("ol", { class: "findings" }, ...findings.map((finding) => item(finding, recording)))
+          : Snug.sentence(
+              "Nothing stands out: no place, size or pair of threads is worth a change for its memory alone.",
+              "empty good",
+            ),
+      );
   }
 
   Snug.findings = { draw };

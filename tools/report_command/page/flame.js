@@ -3,68 +3,42 @@
 "use strict";
 (() => {
   const { element, words } = Snug;
-  const CELL = 22;  // pixels of a frame's height
-  const LEAST = 1.5;  // pixels; narrower frames are not drawn, the table and the zoom have them
-  const TABS = [["peak", "At the peak"], ["allocated", "Allocated"], ["left", "Left at the end"], ["temporary", "Short-lived"],
-    ["growth", "Growth"]];
+  const CELL = 22; // pixels of a frame's height
+  const LEAST = 2; // pixels; narrower frames are not drawn, the table and the zoom have them
+  const TABS = [
+    ["peak", "At the peak"],
+    ["allocated", "Allocated"],
+    ["left", "Left at the end"],
+    ["temporary", "Short-lived"],
+    ["growth", "Growth"],
+  ];
   const ABOUT = {
-    peak: ["What was live at the peak, by the functions that allocated it.",
-      "What was live at the end of the highest slice that is selected."],
+    peak: [
+      "What was live at the peak, by the functions that allocated it.",
+      "What was live at the end of the highest slice that is selected.",
+    ],
     allocated: ["All that was allocated, whether it was freed or not.", "What was allocated in the selected time."],
     left: ["What was never freed.", "At most this was allocated in the selected time and is live at its end."],
-    temporary: ["What was freed within a few events of its thread: work that need not be done.",
-      "What was freed within a few events of its thread, in the selected time."],
-    growth: ["What is live at the end and was not at the beginning.",
-      "Where more is live at the end of the selected time than at its beginning."],
+    temporary: [
+      "What was freed within a few events of its thread: work that need not be done.",
+      "What was freed within a few events of its thread, in the selected time.",
+    ],
+    growth: [
+      "What is live at the end and was not at the beginning.",
+      "Where more is live at the end of the selected time than at its beginning.",
+    ],
   };
   const state = { tab: "peak", unit: "bytes", find: "", compared: false };
   let recording = null;
   let chart = null;
-  let parts = null;   // the elements of the view
-  let root = null;    // of the drawn hierarchy
+  let parts = null; // the elements of the view
+  let root = null; // of the drawn hierarchy
   let zoomed = null;
   let current = null; // the frame that the keys are at
 
-  const write = (value) => state.unit === "bytes" ? words.bytes(value) : words.blocks(value);
-
-  function tree(own) {
-    const { name, place, caller } = recording.data.nodes;
-    const total = recording.withCalled(own);
-    const other = state.compared && Snug.selection.all ? recording.other(state.tab) : null;
-    const others = other ? recording.withCalled(other[state.unit]) : null;
-    const top = { name: "all", place: "", value: Snug.sum(own), own: 0, node: -1, children: [], delta: 0 };
-    const made = new Array(recording.nodeCount);
-    for (let node = 0; node < recording.nodeCount; ++node) {
-      if (total[node] <= 0) continue;
-      made[node] = { name: name[node], place: place[node], value: total[node], own: own[node], node, children: [],
-        delta: others ? total[node] - others[node] : 0 };
-      (caller[node] < 0 ? top : made[caller[node]]).children.push(made[node]);
-    }
-    for (const one of [top, ...made]) if (one) one.children.sort((a, b) => b.value - a.value);
-    if (others) top.delta = top.value - Snug.sum(other[state.unit]);
-    return top;
-  }
-
-  // One hue for each library or file, and a shade of it for each function: equal functions look alike everywhere.
-  function hash(text) {
-    let made = 7;
-    for (let at = 0; at < text.length; ++at) made = (made * 31 + text.charCodeAt(at)) >>> 0;
-    return made;
-  }
-
-  function color(frame) {
-    const { data } = frame;
-    if (frame.highlight) return Snug.scheme.color("frame-found");
-    if (data.node < 0) return Snug.scheme.color("frame-all");
-    if (state.compared && Snug.selection.all) {
-      const part = Math.min(1, Math.sqrt(Math.abs(data.delta) / Math.max(1, root.data.value)) * 1.6);
-      return `hsl(${data.delta > 0 ? 6 : 212} ${Math.round(20 + 65 * part)}% ${Math.round(88 - 26 * part)}%)`;
-    }
-    const seed = hash(Snug.fileOf(data.place) || "?");
-    const hue = [20, 32, 44, 10, 50, 26, 38, 2][seed % 8];
-    const shade = hash(data.name) % 13;
-    return `hsl(${hue} ${Snug.scheme.dark() ? 64 : 86}% ${(Snug.scheme.dark() ? 60 : 69) + shade}%)`;
-  }
+  // The other trace has numbers of the whole recording, and none of growth.
+  const compared = () => state.compared && Snug.selection.all && recording.other(state.tab) !== null;
+  const write = (value) => (state.unit === "bytes" ? words.bytes(value) : words.blocks(value));
 
   function tip() {}
   tip.show = (frame, box) => {
@@ -77,17 +51,23 @@
   tip.destroy = () => {};
 
   function rows(data) {
-    return [data.place ? ["in", data.place] : null, ["with called", `${write(data.value)}, ${words.share(data.value, root.data.value)}`],
+    return [
+      data.place ? ["in", data.place] : null,
+      ["with called", `${write(data.value)}, ${words.share(data.value, root.data.value)}`],
       data.node >= 0 ? ["own", write(data.own)] : null,
-      state.compared && Snug.selection.all ? ["than the other", words.more(data.delta, state.unit === "bytes" ? words.bytes : words.signedCount)]
-        : null];
+      compared() ? ["than the other", words.more(data.delta, state.unit === "bytes" ? words.bytes : words.signedCount)] : null,
+    ];
   }
 
   function tell(frame) {
     const { data } = frame;
-    parts.told.textContent = data.node < 0 ? `All: ${write(data.value)}.`
-      : `${data.name}${data.place ? ` (${data.place})` : ""}: ${write(data.value)} with what it called, ${
-        words.share(data.value, root.data.value)}; ${write(data.own)} by itself.`;
+    parts.told.textContent =
+      data.node < 0
+        ? `All: ${write(data.value)}.`
+        : `${data.name}${data.place ? ` (${data.place})` : ""}: ${write(data.value)} with what it called, ${words.share(
+            data.value,
+            root.data.value,
+          )}; ${write(data.own)} by itself.`;
   }
 
   function crumbs() {
@@ -96,21 +76,44 @@
     parts.crumbs.hidden = path.length < 2;
     // A deep stack's way is long: its two ends say where one is.
     const shown = path.length > 7 ? [path[0], null, ...path.slice(-5)] : path;
-    parts.crumbs.replaceChildren(...shown.map((frame) => element("li", {}, frame === null ? "…"
-      : frame === zoomed ? element("span", { "aria-current": "true" }, frame.data.name)
-        : element("button", { type: "button", onclick: () => { zoomTo(frame); parts.graph.focus({ preventScroll: true }); } },
-          frame.data.name))));
+    parts.crumbs.replaceChildren(
+      ...shown.map((frame) =>
+        element(
+          "li",
+          {},
+          frame === null
+            ? "…"
+            : frame === zoomed
+              ? element("span", { "aria-current": "true" }, frame.data.name)
+              : element(
+                  "button",
+                  {
+                    type: "button",
+                    onclick: () => {
+                      zoomTo(frame);
+                      parts.graph.focus({ preventScroll: true });
+                    },
+                  },
+                  frame.data.name,
+                ),
+        ),
+      ),
+    );
   }
 
   function zoomTo(frame) {
-    chart.zoomTo(frame);  // calls back `zoomedTo`
+    chart.zoomTo(frame); // calls back `zoomedTo`
     focusFrame(frame);
   }
 
   // The graph is as high as what is drawn of it: the library makes room for a title, and for frames too narrow to draw.
   function fit() {
     let deepest = 0;
-    d3.select(parts.graph).selectAll("g").each((frame) => { deepest = Math.max(deepest, frame.depth); });
+    d3.select(parts.graph)
+      .selectAll("g")
+      .each((frame) => {
+        deepest = Math.max(deepest, frame.depth);
+      });
     parts.graph.querySelector("svg").setAttribute("height", String((deepest + 1) * CELL + 2));
   }
 
@@ -125,7 +128,12 @@
   function focusFrame(frame) {
     current = frame;
     for (const group of parts.graph.querySelectorAll("g.at")) group.classList.remove("at");
-    d3.select(parts.graph).selectAll("g").filter((one) => one === frame).each(function mark() { this.classList.add("at"); });
+    d3.select(parts.graph)
+      .selectAll("g")
+      .filter((one) => one === frame)
+      .each(function mark() {
+        this.classList.add("at");
+      });
     tell(frame);
   }
 
@@ -133,8 +141,13 @@
     if (!current || event.ctrlKey || event.altKey || event.metaKey) return;
     const siblings = current.parent ? current.parent.children.filter((one) => one.value > 0) : [current];
     const at = siblings.indexOf(current);
-    const next = { ArrowDown: () => (current.children || []).find((one) => one.value > 0), ArrowUp: () => current.parent,
-      ArrowRight: () => siblings[at + 1], ArrowLeft: () => siblings[at - 1], Home: () => root }[event.key];
+    const next = {
+      ArrowDown: () => (current.children || []).find((one) => one.value > 0),
+      ArrowUp: () => current.parent,
+      ArrowRight: () => siblings[at + 1],
+      ArrowLeft: () => siblings[at - 1],
+      Home: () => root,
+    }[event.key];
     if (next) {
       event.preventDefault();
       const frame = next();
@@ -154,22 +167,35 @@
   function search() {
     if (!chart || !root) return;
     if (state.find) chart.search(state.find);
-    else { chart.clear(); parts.found.textContent = ""; }
+    else {
+      chart.clear();
+      parts.found.textContent = "";
+    }
   }
 
   function graph(own) {
     zoomed = null;
-    const data = tree(own);
+    const data = Snug.frames.tree(recording, own, compared() ? recording.other(state.tab)[state.unit] : null);
     parts.graph.replaceChildren();
-    chart = flamegraph().width(parts.graph.clientWidth).cellHeight(CELL).inverted(true).minFrameSize(LEAST).tooltip(tip)
-      .transitionDuration(Snug.calm() ? 0 : 200).resetHeightOnZoom(false).onClick(zoomedTo)
-      .setSearchMatch((frame, term) => Boolean(term) && frame.data.node >= 0 && frame.data.name.toLowerCase().includes(term.toLowerCase()))
+    chart = flamegraph()
+      .width(parts.graph.clientWidth)
+      .cellHeight(CELL)
+      .inverted(true)
+      .minFrameSize(LEAST)
+      .tooltip(tip)
+      .transitionDuration(Snug.calm() ? 0 : 200)
+      .resetHeightOnZoom(false)
+      .onClick(zoomedTo)
+      .setSearchMatch(
+        (frame, term) => Boolean(term) && frame.data.node >= 0 && frame.data.name.toLowerCase().includes(term.toLowerCase()),
+      )
       .setSearchHandler((found, sum, all) => {
-        parts.found.textContent = found.length ? `${words.things(found.length, "frame", "frames")}, ${write(sum)}, ${words.share(sum, all)}`
+        parts.found.textContent = found.length
+          ? `${words.things(found.length, "frame", "frames")}, ${write(sum)}, ${words.share(sum, all)}`
           : "No function here has this in its name.";
       })
-      .setColorMapper(color);
-    root = { data };  // the colours ask for the whole while the first drawing makes the hierarchy
+      .setColorMapper((frame) => Snug.frames.color(frame, compared() ? root.data.value : 0));
+    root = { data }; // the colours ask for the whole while the first drawing makes the hierarchy
     d3.select(parts.graph).datum(data).call(chart);
     root = d3.select(parts.graph).datum();
     parts.graph.querySelector("svg").setAttribute("aria-hidden", "true");
@@ -182,24 +208,75 @@
   }
 
   function controls() {
-    const units = Snug.tabs("Unit", [["bytes", "Bytes"], ["blocks", "Blocks"]], state.unit, (unit) => { state.unit = unit; fill(); }, "flame-panel");
-    const find = element("input", { type: "search", id: "find", placeholder: "Find a function", "aria-label": "Find a function in the flame graph",
-      "aria-keyshortcuts": "/", autocomplete: "off", spellcheck: "false", oninput: (event) => { state.find = event.target.value.trim(); search(); } });
+    const units = Snug.tabs(
+      "Unit",
+      [
+        ["bytes", "Bytes"],
+        ["blocks", "Blocks"],
+      ],
+      state.unit,
+      (unit) => {
+        state.unit = unit;
+        fill();
+      },
+      "flame-panel",
+    );
+    const find = element("input", {
+      type: "search",
+      id: "find",
+      placeholder: "Find a function",
+      "aria-label": "Find a function in the flame graph",
+      "aria-keyshortcuts": "/",
+      autocomplete: "off",
+      spellcheck: "false",
+      oninput: (event) => {
+        state.find = event.target.value.trim();
+        search();
+      },
+    });
     find.value = state.find;
-    const compare = recording.data.against ? element("label", { class: "check" },
-      element("input", { type: "checkbox", onchange: (event) => { state.compared = event.target.checked; fill(); } }),
-      "Colour by difference to the other trace") : null;
+    const compare = recording.data.against
+      ? element(
+          "label",
+          { class: "check" },
+          element("input", {
+            type: "checkbox",
+            onchange: (event) => {
+              state.compared = event.target.checked;
+              fill();
+            },
+          }),
+          "Colour by difference to the other trace",
+        )
+      : null;
     if (compare) compare.firstChild.checked = state.compared;
-    return element("div", { class: "controls" },
-      Snug.tabs("What the flame graph shows", TABS, state.tab, (tab) => { state.tab = tab; fill(); }, "flame-panel"), units, find, compare);
+    return element(
+      "div",
+      { class: "controls" },
+      Snug.tabs(
+        "What the flame graph shows",
+        TABS,
+        state.tab,
+        (tab) => {
+          state.tab = tab;
+          fill();
+        },
+        "flame-panel",
+      ),
+      units,
+      find,
+      compare,
+    );
   }
 
   function fill() {
     const own = recording.measure(state.tab, Snug.selection);
     const all = { bytes: Snug.sum(own.bytes), blocks: Snug.sum(own.blocks) };
     parts.about.textContent = ABOUT[state.tab][Snug.selection.all ? 0 : 1];
-    parts.total.replaceChildren(element("b", { "data-bytes": all.bytes, "data-blocks": all.blocks }, words.bytes(all.bytes)),
-      ` in ${words.blocks(all.blocks)}`);
+    parts.total.replaceChildren(
+      element("b", { "data-bytes": all.bytes, "data-blocks": all.blocks }, words.bytes(all.bytes)),
+      ` in ${words.blocks(all.blocks)}`,
+    );
     const nothing = all[state.unit] <= 0;
     for (const part of [parts.graph, parts.told]) part.hidden = nothing;
     parts.found.textContent = "";
@@ -208,8 +285,11 @@
       parts.graph.replaceChildren();
       chart = null;
       current = null;
-      parts.table.replaceChildren(Snug.sentence(Snug.selection.all ? "There is nothing of this in the recording."
-        : "There is nothing of this in the selected time."));
+      parts.table.replaceChildren(
+        Snug.sentence(
+          Snug.selection.all ? "There is nothing of this in the recording." : "There is nothing of this in the selected time.",
+        ),
+      );
       return;
     }
     graph(own[state.unit]);
@@ -225,20 +305,45 @@
 
   function draw(body) {
     if (!recording.data.trace.has_stacks || !recording.nodeCount) {
-      body.replaceChildren(Snug.sentence("The trace says how much was allocated, but not by which functions: it has no stacks. "
-        + "`snug record --stacks PROGRAM` records them. Until then, these are the sizes of the blocks:"), Snug.sizes.table(recording));
+      body.replaceChildren(
+        Snug.sentence(
+          "The trace says how much was allocated, but not by which functions: it has no stacks. " +
+            "`snug record --stacks PROGRAM` records them. Until then, these are the sizes of the blocks:",
+        ),
+        Snug.sizes.table(recording),
+      );
       return;
     }
     if (!parts) {
-      parts = { about: element("p", { class: "hint" }), total: element("p", { class: "flame-total" }),
+      parts = {
+        about: element("p", { class: "hint" }),
+        total: element("p", { class: "flame-total" }),
         crumbs: element("ol", { class: "crumbs", "aria-label": "The way to the frame that fills the width" }),
-        graph: element("div", { class: "flame", tabindex: "0", role: "group", "aria-roledescription": "flame graph", id: "flame-graph",
-          "aria-label": "Flame graph. The arrow keys go from frame to frame, Enter zooms, Backspace goes back." }),
-        told: element("p", { class: "told", "aria-live": "polite" }), found: element("p", { class: "found", "aria-live": "polite" }),
-        table: element("div", {}) };
+        graph: element("div", {
+          class: "flame",
+          tabindex: "0",
+          role: "group",
+          "aria-roledescription": "flame graph",
+          id: "flame-graph",
+          "aria-label": "Flame graph. The arrow keys go from frame to frame, Enter zooms, Backspace goes back.",
+        }),
+        told: element("p", { class: "told", "aria-live": "polite" }),
+        found: element("p", { class: "found", "aria-live": "polite" }),
+        table: element("div", {}),
+      };
       parts.graph.addEventListener("keydown", key);
-      body.replaceChildren(controls(), element("div", { id: "flame-panel", role: "tabpanel", "aria-label": "Flame graph" },
-        element("div", { class: "flame-head" }, parts.total, parts.about, parts.found), parts.crumbs, parts.graph, parts.told, parts.table));
+      body.replaceChildren(
+        controls(),
+        element(
+          "div",
+          { id: "flame-panel", role: "tabpanel", "aria-label": "Flame graph" },
+          element("div", { class: "flame-head" }, parts.total, parts.about, parts.found),
+          parts.crumbs,
+          parts.graph,
+          parts.told,
+          parts.table,
+        ),
+      );
     }
     fill();
   }
@@ -253,13 +358,19 @@
     if (!frame || !chart) return;
     zoomTo(frame);
     parts.graph.focus({ preventScroll: true });
-    setTimeout(() => focusFrame(frame), Snug.calm() ? 0 : 220);  // the frames are moved and made anew by then
+    setTimeout(() => focusFrame(frame), Snug.calm() ? 0 : 220); // the frames are moved and made anew by then
   }
 
   function start(of) {
     recording = of;
-    Snug.views.add("flame", "Functions", "Functions", "Each bar is a function, as wide as what it and the functions beneath it allocated. Equal "
-      + "colours are of one file or library. Click a bar to let it fill the width.", draw);
+    Snug.views.add(
+      "flame",
+      "Functions",
+      "Functions",
+      "Each bar is a function, as wide as what it and the functions beneath it allocated. Equal " +
+        "colours are of one file or library. Click a bar to let it fill the width.",
+      draw,
+    );
   }
 
   Snug.flame = { start, showNode };

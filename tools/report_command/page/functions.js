@@ -7,24 +7,60 @@
   // own: { bytes, blocks } of the nodes; mark(name): marks a function in the flame graph.
   function table(recording, own, unit, mark) {
     const other = recording.byFunction(own[unit === "bytes" ? "blocks" : "bytes"]);
-    const rows = recording.byFunction(own[unit]).map((row, index) => ({ ...row, other: other[index].own }))
-      .filter((row) => row.own > 0).sort((a, b) => b.own - a.own).slice(0, SHOWN);
+    const rows = recording
+      .byFunction(own[unit])
+      .map((row, index) => ({ ...row, other: other[index].own }))
+      .filter((row) => row.own > 0)
+      .sort((a, b) => b.own - a.own)
+      .slice(0, SHOWN);
     const all = Snug.sum(own[unit]);
     if (!rows.length) return null;
     const [write, writeOther] = unit === "bytes" ? [words.bytes, words.count] : [words.count, words.bytes];
     return Snug.table({
       caption: `The ${rows.length === 1 ? "function" : `${rows.length} functions`} with the most ${unit} of their own`,
-      rows, key: (row) => row.name, sorted: 1,
+      rows,
+      key: (row) => row.name,
+      sorted: 1,
       columns: [
-        { title: "Function", wide: true, value: (row) => row.name, node: (row) => element("span", { class: "function" },
-          element("button", { type: "button", class: "name", title: "Mark it in the flame graph", onclick: () => mark(row.name) }, row.name),
-          row.place ? element("small", {}, row.place) : null) },
-        { title: "Own", number: true, bar: true, value: (row) => row.own, text: (row) => write(row.own),
-          note: "what the function itself allocated" },
+        {
+          title: "Function",
+          wide: true,
+          value: (row) => row.name,
+          node: (row) =>
+            element(
+              "span",
+              { class: "function" },
+              element(
+                "button",
+                { type: "button", class: "name", title: "Mark it in the flame graph", onclick: () => mark(row.name) },
+                row.name,
+              ),
+              row.place ? element("small", {}, row.place) : null,
+            ),
+        },
+        {
+          title: "Own",
+          number: true,
+          bar: true,
+          value: (row) => row.own,
+          text: (row) => write(row.own),
+          note: "what the function itself allocated",
+        },
         { title: "Share", number: true, value: (row) => row.own, text: (row) => words.share(row.own, all) },
-        { title: "With called", number: true, value: (row) => row.total, text: (row) => write(row.total),
-          note: "with all functions that it called" },
-        { title: unit === "bytes" ? "Blocks" : "Bytes", number: true, value: (row) => row.other, text: (row) => writeOther(row.other) }],
+        {
+          title: "With called",
+          number: true,
+          value: (row) => row.total,
+          text: (row) => write(row.total),
+          note: "with all functions that it called",
+        },
+        {
+          title: unit === "bytes" ? "Blocks" : "Bytes",
+          number: true,
+          value: (row) => row.other,
+          text: (row) => writeOther(row.other),
+        },
+      ],
     });
   }
 

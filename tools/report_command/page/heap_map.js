@@ -3,9 +3,9 @@
 (() => {
   const { element, words } = Snug;
   let recording = null;
-  let at = null;  // [row, column] of the keys
+  let at = null; // [row, column] of the keys
 
-  const fill = (letter) => letter === "." || letter === undefined ? -1 : letter === "#" ? 10 : Number(letter);
+  const fill = (letter) => (letter === "." || letter === undefined ? -1 : letter === "#" ? 10 : Number(letter));
 
   function paint(canvas, map) {
     const columns = map.columns.length;
@@ -29,37 +29,59 @@
     ctx.putImageData(image, 0, 0);
   }
 
-  function rgb(hex) { return [1, 3, 5].map((from) => parseInt(hex.slice(from, from + 2), 16)); }
+  function rgb(hex) {
+    return [1, 3, 5].map((from) => parseInt(hex.slice(from, from + 2), 16));
+  }
 
   function text(map, row, column) {
     const step = fill(map.columns[column][row]);
-    const told = step < 0 ? "nothing is mapped here" : step === 10 ? "all of it is in live blocks" : step === 0 ? "less than 10 % is in live blocks"
-      : `${10 * step} % is in live blocks`;
+    const told =
+      step < 0
+        ? "nothing is mapped here"
+        : step === 10
+          ? "all of it is in live blocks"
+          : step === 0
+            ? "less than 10 % is in live blocks"
+            : `${10 * step} % is in live blocks`;
     return `At ${words.time(map.ns[column])}, ${words.bytes(map.bytes_per_row)} from ${map.row_address[row]}: ${told}.`;
   }
 
   function draw(body) {
     const { map } = recording.data;
     if (!map || !map.columns.length || !map.row_address.length) {
-      body.replaceChildren(Snug.sentence("The recording has no map of the heap: the trace tells too few addresses to draw one."));
+      body.replaceChildren(
+        Snug.sentence("The recording has no map of the heap: the trace tells too few addresses to draw one."),
+      );
       return;
     }
     const rows = map.row_address.length;
     const columns = map.columns.length;
-    const canvas = element("canvas", { class: "map", id: "map-canvas", tabindex: "0", role: "img",
-      "aria-label": "Map of the heap. The arrow keys go over it, and the text beneath says what is there." });
-    const told = element("p", { class: "told", "aria-live": "polite" }, "Point at the map, or focus it and use the arrow keys.");
+    const canvas = element("canvas", {
+      class: "map",
+      id: "map-canvas",
+      tabindex: "0",
+      role: "img",
+      "aria-label": "Map of the heap. The arrow keys go over it, and the text beneath says what is there.",
+    });
+    const told = element(
+      "p",
+      { class: "told", "aria-live": "polite" },
+      "Point at the map, or focus it and use the arrow keys.",
+    );
     const cross = element("i", { class: "cross", hidden: true });
     const go = (row, column) => {
       at = [Math.max(0, Math.min(rows - 1, row)), Math.max(0, Math.min(columns - 1, column))];
       told.textContent = text(map, ...at);
       cross.hidden = false;
-      cross.style.left = `${100 * (at[1] + 0.5) / columns}%`;
-      cross.style.top = `${100 * (rows - 1 - at[0] + 0.5) / rows}%`;
+      cross.style.left = `${(100 * (at[1] + 0.5)) / columns}%`;
+      cross.style.top = `${(100 * (rows - 1 - at[0] + 0.5)) / rows}%`;
     };
     canvas.addEventListener("pointermove", (event) => {
       const box = canvas.getBoundingClientRect();
-      go(rows - 1 - Math.floor(rows * (event.clientY - box.top) / box.height), Math.floor(columns * (event.clientX - box.left) / box.width));
+      go(
+        rows - 1 - Math.floor((rows * (event.clientY - box.top)) / box.height),
+        Math.floor((columns * (event.clientX - box.left)) / box.width),
+      );
     });
     canvas.addEventListener("keydown", (event) => {
       const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 0], ArrowDown: [-1, 0] }[event.key];
@@ -70,18 +92,47 @@
     });
     paint(canvas, map);
     body.replaceChildren(
-      element("div", { class: "map-box" },
-        element("p", { class: "axis" }, element("span", {}, map.row_address[rows - 1]), element("span", {}, map.row_address[0])),
+      element(
+        "div",
+        { class: "map-box" },
+        element(
+          "p",
+          { class: "axis" },
+          element("span", {}, map.row_address[rows - 1]),
+          element("span", {}, map.row_address[0]),
+        ),
         element("div", { class: "map-frame" }, canvas, cross),
-        element("p", { class: "axis time" }, element("span", {}, words.time(map.ns[0])), element("span", {}, words.time(map.ns[columns - 1])))),
-      told, element("p", { class: "legend" }, element("span", {}, "empty"), element("span", { class: "ramp" },
-        ...Array.from({ length: 11 }, (_, step) => element("i", { style: { background: `var(--map-${step})` } }))), element("span", {}, "full")));
+        element(
+          "p",
+          { class: "axis time" },
+          element("span", {}, words.time(map.ns[0])),
+          element("span", {}, words.time(map.ns[columns - 1])),
+        ),
+      ),
+      told,
+      element(
+        "p",
+        { class: "legend" },
+        element("span", {}, "empty"),
+        element(
+          "span",
+          { class: "ramp" },
+          ...Array.from({ length: 11 }, (_, step) => element("i", { style: { background: `var(--map-${step})` } })),
+        ),
+        element("span", {}, "full"),
+      ),
+    );
   }
 
   function start(of) {
     recording = of;
-    Snug.views.add("map", "Map of the heap", "Map", "Where in memory the program's blocks lay. Pale rows that stay are memory that is held for few "
-      + "blocks.", draw);
+    Snug.views.add(
+      "map",
+      "Map of the heap",
+      "Map",
+      "Where in memory the program's blocks lay. Pale rows that stay are memory that is held for few " + "blocks.",
+      draw,
+    );
   }
 
   Snug.heapMap = { start };

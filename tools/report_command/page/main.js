@@ -10,10 +10,21 @@
   }
 
   function ways() {
-    document.getElementById("ways").replaceChildren(...Snug.views.list.map((view) => element("a", { href: `#${view.id}`, onclick(event) {
-      event.preventDefault();
-      Snug.views.show(view.id);
-    } }, view.short)));
+    document.getElementById("ways").replaceChildren(
+      ...Snug.views.list.map((view) =>
+        element(
+          "a",
+          {
+            href: `#${view.id}`,
+            onclick(event) {
+              event.preventDefault();
+              Snug.views.show(view.id);
+            },
+          },
+          view.short,
+        ),
+      ),
+    );
   }
 
   function start() {
@@ -32,7 +43,17 @@
       document.documentElement.dataset.ready = "error";
       return;
     }
-    const parts = [Snug.timeline, Snug.flame, Snug.sizes, Snug.lifetimes, Snug.threads, Snug.whatIf, Snug.parts, Snug.heapMap, Snug.against];
+    const parts = [
+      Snug.timeline,
+      Snug.flame,
+      Snug.sizes,
+      Snug.lifetimes,
+      Snug.threads,
+      Snug.whatIf,
+      Snug.parts,
+      Snug.heapMap,
+      Snug.against,
+    ];
     for (const part of parts) part.start(recording);
     ways();
     Snug.selection.listen(chip);
@@ -40,7 +61,11 @@
     Snug.keys.start();
     Snug.views.start();
     // Ready is when the first drawings are on the screen.
-    requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset.ready = String(Math.round(performance.now())); }, 0));
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        document.documentElement.dataset.ready = String(Math.round(performance.now()));
+      }, 0),
+    );
   }
 
   start();

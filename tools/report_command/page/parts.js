@@ -9,7 +9,9 @@
     plot = null;
     const on = recording.data.what_if && recording.data.what_if.on_snug;
     if (!on || !on.ns.length || !on.parts.length) {
-      body.replaceChildren(Snug.sentence("This is known once the recording has been replayed on snug: `snug report --replay` adds it."));
+      body.replaceChildren(
+        Snug.sentence("This is known once the recording has been replayed on snug: `snug report --replay` adds it."),
+      );
       return;
     }
     const color = (index) => Snug.scheme.color(`part-${index % 8}`);
@@ -18,40 +20,83 @@
     on.parts.forEach((part, index) => sums.push(part.bytes.map((bytes, at) => bytes + (index ? sums[index - 1][at] : 0))));
     const order = on.parts.map((_, index) => on.parts.length - 1 - index);
     const box = element("div", { class: "plot charts" });
-    body.replaceChildren(element("p", { class: "lines" }, ...order.map((index) => element("span", {},
-      element("i", { class: "square", style: { "--line": `var(--part-${index % 8})` } }), on.parts[index].name))), box, most(on, sums));
+    body.replaceChildren(
+      element(
+        "p",
+        { class: "lines" },
+        ...order.map((index) =>
+          element(
+            "span",
+            {},
+            element("i", { class: "square", style: { "--line": `var(--part-${index % 8})` } }),
+            on.parts[index].name,
+          ),
+        ),
+      ),
+      box,
+      most(on, sums),
+    );
     const width = box.clientWidth;
-    plot = new uPlot({ width, height: Math.round(Math.max(180, Math.min(300, width * 0.24))), legend: { show: false },
-      cursor: { sync: { key: "snug" }, drag: { x: false, y: false }, y: false, points: { show: false } }, padding: [8, 12, 0, 0],
-      scales: { x: { time: false, range: [0, Math.max(1, recording.end(Infinity), on.ns[on.ns.length - 1])] },
-        y: { range: (_, low, high) => [0, Math.max(1, high) * 1.05] } },
-      axes: Snug.plot.axes(), hooks: { drawClear: [Snug.plot.dim(recording)], setCursor: [(made) => tell(made, on, order)] },
-      series: [{}, ...order.map((index) => ({ stroke: color(index), fill: color(index), width: 1, points: { show: false } }))],
-      bands: order.slice(1).map((_, place) => ({ series: [place + 1, place + 2], fill: color(order[place]) })) },
-    [on.ns, ...order.map((index) => sums[index])], box);
+    plot = new uPlot(
+      {
+        width,
+        height: Math.round(Math.max(180, Math.min(300, width * 0.24))),
+        legend: { show: false },
+        cursor: { sync: { key: "snug" }, drag: { x: false, y: false }, y: false, points: { show: false } },
+        padding: [8, 12, 0, 0],
+        scales: {
+          x: { time: false, range: [0, Math.max(1, recording.end(Infinity), on.ns[on.ns.length - 1])] },
+          y: { range: (_, low, high) => [0, Math.max(1, high) * 1.05] },
+        },
+        axes: Snug.plot.axes(),
+        hooks: { drawClear: [Snug.plot.dim(recording)], setCursor: [(made) => tell(made, on, order)] },
+        series: [
+          {},
+          ...order.map((index) => ({ stroke: color(index), fill: color(index), width: 1, points: { show: false } })),
+        ],
+        bands: order.slice(1).map((_, place) => ({ series: [place + 1, place + 2], fill: color(order[place]) })),
+      },
+      [on.ns, ...order.map((index) => sums[index])],
+      box,
+    );
     box.addEventListener("pointerleave", Snug.tip.hide);
   }
 
   function most(on, sums) {
     const top = sums[sums.length - 1];
     let at = 0;
-    top.forEach((bytes, index) => { if (bytes > top[at]) at = index; });
+    top.forEach((bytes, index) => {
+      if (bytes > top[at]) at = index;
+    });
     const parts = on.parts.map((part) => `${words.bytes(part.bytes[at])} ${part.name}`);
-    return element("p", { class: "told" }, `At its highest, ${words.time(on.ns[at])}, it is ${words.bytes(top[at])}: ${parts.join(", ")}.`);
+    return element(
+      "p",
+      { class: "told" },
+      `At its highest, ${words.time(on.ns[at])}, it is ${words.bytes(top[at])}: ${parts.join(", ")}.`,
+    );
   }
 
   function tell(made, on, order) {
     const { left, top, idx, event } = made.cursor;
     if (left < 0 || !event || idx === null || idx === undefined) return Snug.tip.hide();
     const box = made.over.getBoundingClientRect();
-    Snug.tip.show(`on snug at ${words.time(on.ns[idx])}`, order.map((index) => [on.parts[index].name,
-      words.bytes(on.parts[index].bytes[idx]), `var(--part-${index % 8})`]), box.left + left, box.top + top);
+    Snug.tip.show(
+      `on snug at ${words.time(on.ns[idx])}`,
+      order.map((index) => [on.parts[index].name, words.bytes(on.parts[index].bytes[idx]), `var(--part-${index % 8})`]),
+      box.left + left,
+      box.top + top,
+    );
     return undefined;
   }
 
   function start(recording) {
-    Snug.views.add("parts", "What it would be made of on snug", "On snug", "The bytes that the program asked for, and what an allocator adds to "
-      + "them.", (body) => draw(body, recording));
+    Snug.views.add(
+      "parts",
+      "What it would be made of on snug",
+      "On snug",
+      "The bytes that the program asked for, and what an allocator adds to " + "them.",
+      (body) => draw(body, recording),
+    );
   }
 
   Snug.parts = { start };

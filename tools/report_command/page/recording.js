@@ -3,7 +3,7 @@
 "use strict";
 (() => {
   const FORMAT = "snug.report/1";
-  const FIELDS = 7;  // of an entry of a series
+  const FIELDS = 7; // of an entry of a series
 
   // Throws an Error with the one line that the page shows instead of a recording.
   function read() {
@@ -19,8 +19,19 @@
       const told = data && typeof data === "object" ? JSON.stringify(data.format) || "none" : typeof data;
       throw new Error(`The data of this page has the format ${told}, and this page shows ${FORMAT} only.`);
     }
-    for (const part of ["trace", "totals", "findings", "slices", "samples", "nodes", "series", "at_peak", "sizes", "lifetimes",
-      "threads"]) {
+    for (const part of [
+      "trace",
+      "totals",
+      "findings",
+      "slices",
+      "samples",
+      "nodes",
+      "series",
+      "at_peak",
+      "sizes",
+      "lifetimes",
+      "threads",
+    ]) {
       if (!data[part]) throw new Error(`The data of this page lacks "${part}": it was cut off or written by another program.`);
     }
     if (data.nodes.name.length !== data.nodes.caller.length || data.series.length !== data.nodes.name.length) {
@@ -37,8 +48,12 @@
       this.memory = new Map();
     }
 
-    begin(slice) { return slice > 0 ? this.data.slices.end_ns[slice - 1] : 0; }
-    end(slice) { return this.sliceCount ? this.data.slices.end_ns[Math.min(slice, this.sliceCount - 1)] : 0; }
+    begin(slice) {
+      return slice > 0 ? this.data.slices.end_ns[slice - 1] : 0;
+    }
+    end(slice) {
+      return this.sliceCount ? this.data.slices.end_ns[Math.min(slice, this.sliceCount - 1)] : 0;
+    }
 
     sliceAt(ns) {
       const ends = this.data.slices.end_ns;
@@ -82,7 +97,10 @@
         const blocks = series[at + 2] - series[at + 4];
         end.bytes[node] += bytes;
         end.blocks[node] += blocks;
-        if (slice <= highest) { height.bytes[node] += bytes; height.blocks[node] += blocks; }
+        if (slice <= highest) {
+          height.bytes[node] += bytes;
+          height.blocks[node] += blocks;
+        }
         if (slice < from) {
           begin.bytes[node] += bytes;
           begin.blocks[node] += blocks;
@@ -107,8 +125,10 @@
       const made = pair(this.nodeCount);
       for (const unit of ["bytes", "blocks"]) {
         for (let node = 0; node < this.nodeCount; ++node) {
-          made[unit][node] = name === "left" ? Math.min(sums.end[unit][node], sums.allocated[unit][node])
-            : Math.max(0, sums.end[unit][node] - sums.begin[unit][node]);
+          made[unit][node] =
+            name === "left"
+              ? Math.min(sums.end[unit][node], sums.allocated[unit][node])
+              : Math.max(0, sums.end[unit][node] - sums.begin[unit][node]);
         }
       }
       return made;
@@ -161,13 +181,20 @@
         const list = [];
         for (let node = 0; node < this.nodeCount; ++node) {
           const key = `${name[node]}\n${fileOf(place[node])}`;
-          if (!ids.has(key)) { ids.set(key, list.length); list.push({ name: name[node], place: fileOf(place[node]) }); }
+          if (!ids.has(key)) {
+            ids.set(key, list.length);
+            list.push({ name: name[node], place: fileOf(place[node]) });
+          }
           of[node] = ids.get(key);
         }
         // A function that calls itself counts once: only its outermost node of each stack adds to its total.
         const outermost = new Uint8Array(this.nodeCount).fill(1);
         for (let node = 0; node < this.nodeCount; ++node) {
-          for (let up = caller[node]; up >= 0; up = caller[up]) if (of[up] === of[node]) { outermost[node] = 0; break; }
+          for (let up = caller[node]; up >= 0; up = caller[up])
+            if (of[up] === of[node]) {
+              outermost[node] = 0;
+              break;
+            }
         }
         return { list, of, outermost };
       });
@@ -188,7 +215,11 @@
 
   // Two lines of one function are one function.
   const fileOf = (place) => place.replace(/:\d+$/, "");
-  const sum = (numbers) => { let all = 0; for (const number of numbers) all += number; return all; };
+  const sum = (numbers) => {
+    let all = 0;
+    for (const number of numbers) all += number;
+    return all;
+  };
 
   Object.assign(Snug, { read, sum, fileOf });
 })();

@@ -5,7 +5,7 @@
   const system = matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;
 
-  const dark = () => chosen ? chosen === "dark" : system.matches;
+  const dark = () => (chosen ? chosen === "dark" : system.matches);
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   function apply() {
@@ -14,16 +14,27 @@
     document.getElementById("scheme").setAttribute("aria-label", dark() ? "Use light colours" : "Use dark colours");
   }
 
-  function change() { apply(); Snug.views.refresh(); }
+  function change() {
+    apply();
+    Snug.views.refresh();
+  }
 
   function toggle() {
     chosen = dark() ? "light" : "dark";
-    try { localStorage.setItem(KEY, chosen); } catch { /* a page from a file may have no storage: the choice holds for this one */ }
+    try {
+      localStorage.setItem(KEY, chosen);
+    } catch {
+      /* a page from a file may have no storage: the choice holds for this one */
+    }
     change();
   }
 
   function start() {
-    try { chosen = localStorage.getItem(KEY); } catch { /* as above */ }
+    try {
+      chosen = localStorage.getItem(KEY);
+    } catch {
+      /* as above */
+    }
     if (chosen !== "light" && chosen !== "dark") chosen = null;
     apply();
     system.addEventListener("change", change);

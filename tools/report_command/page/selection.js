@@ -3,16 +3,31 @@
 (() => {
   const listeners = [];
   let recording = null;
-  let range = null;  // [from, to], or null: everything
+  let range = null; // [from, to], or null: everything
 
   const selection = {
-    start(of) { recording = of; range = null; },
-    get all() { return range === null; },
-    get from() { return range ? range[0] : 0; },
-    get to() { return range ? range[1] : recording.sliceCount - 1; },
-    get begin() { return recording.begin(this.from); },
-    get end() { return range ? recording.end(range[1]) : Math.max(recording.end(Infinity), recording.data.trace.duration_ns || 0); },
-    has(slice) { return slice >= this.from && slice <= this.to; },
+    start(of) {
+      recording = of;
+      range = null;
+    },
+    get all() {
+      return range === null;
+    },
+    get from() {
+      return range ? range[0] : 0;
+    },
+    get to() {
+      return range ? range[1] : recording.sliceCount - 1;
+    },
+    get begin() {
+      return recording.begin(this.from);
+    },
+    get end() {
+      return range ? recording.end(range[1]) : Math.max(recording.end(Infinity), recording.data.trace.duration_ns || 0);
+    },
+    has(slice) {
+      return slice >= this.from && slice <= this.to;
+    },
     set(from, to) {
       const last = recording.sliceCount - 1;
       if (last < 0) return;
@@ -22,8 +37,15 @@
       range = next;
       tell();
     },
-    reset() { if (range) { range = null; tell(); } },
-    listen(listener) { listeners.push(listener); },
+    reset() {
+      if (range) {
+        range = null;
+        tell();
+      }
+    },
+    listen(listener) {
+      listeners.push(listener);
+    },
     get text() {
       const { time } = Snug.words;
       if (this.all) return `Everything: ${time(this.begin)} to ${time(this.end)}`;

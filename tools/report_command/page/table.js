@@ -7,12 +7,19 @@
 
   function cell(column, row, longest, first) {
     const shown = column.node ? column.node(row) : column.text(row);
-    const attributes = { class: [column.number && "number", column.bar && "barred", column.wide && "wide"].filter(Boolean).join(" ") };
+    const attributes = {
+      class: [column.number && "number", column.bar && "barred", column.wide && "wide"].filter(Boolean).join(" "),
+    };
     if (first) attributes.scope = "row";
     const made = element(first ? "th" : "td", attributes, element("span", {}, shown));
     if (column.bar) {
       const part = longest ? Math.max(0, column.value(row)) / longest : 0;
-      made.append(element("i", { class: `bar ${column.bar === true ? "" : column.bar}`, style: { width: `${(100 * part).toFixed(2)}%` } }));
+      made.append(
+        element("i", {
+          class: `bar ${column.bar === true ? "" : column.bar}`,
+          style: { width: `${(100 * part).toFixed(2)}%` },
+        }),
+      );
     }
     return made;
   }
@@ -23,9 +30,15 @@
     let falling = true;
     let all = false;
     const body = element("tbody");
-    const heads = columns.map((column, index) => element("th", { scope: "col", class: column.number ? "number" : "" },
-      column.value ? element("button", { type: "button", title: column.note, onclick: () => press(index) }, column.title)
-        : column.title));
+    const heads = columns.map((column, index) =>
+      element(
+        "th",
+        { scope: "col", class: column.number ? "number" : "" },
+        column.value
+          ? element("button", { type: "button", title: column.note, onclick: () => press(index) }, column.title)
+          : column.title,
+      ),
+    );
 
     const rest = element("button", { type: "button", class: "way rest", onclick: () => expand() }, `Show all ${rows.length}`);
 
@@ -52,15 +65,32 @@
       heads.forEach((head, index) => {
         if (columns[index].value) head.setAttribute("aria-sort", index !== by ? "none" : falling ? "descending" : "ascending");
       });
-      const longest = columns.map((column) => column.bar ? rows.reduce((most, row) => Math.max(most, column.value(row)), 0) : 0);
-      body.replaceChildren(...shown.map((row) => element("tr", { "data-key": key ? key(row) : null },
-        ...columns.map((column, index) => cell(column, row, longest[index], index === 0)))));
+      const longest = columns.map((column) =>
+        column.bar ? rows.reduce((most, row) => Math.max(most, column.value(row)), 0) : 0,
+      );
+      body.replaceChildren(
+        ...shown.map((row) =>
+          element(
+            "tr",
+            { "data-key": key ? key(row) : null },
+            ...columns.map((column, index) => cell(column, row, longest[index], index === 0)),
+          ),
+        ),
+      );
     }
 
     fill();
     // The box scrolls sideways when the table is wider than the page, and then has to be reached by keys.
-    const made = element("div", {}, element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-      element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), body)), rest);
+    const made = element(
+      "div",
+      {},
+      element(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+        element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), body),
+      ),
+      rest,
+    );
     made.expand = expand;
     return made;
   }

@@ -15,7 +15,8 @@
     const all = [
       { key: "most", label: "highest in each slice", color: "live", x: slices.end_ns, y: slices.most_live_bytes, thin: true },
       { key: "live", label: "live", color: "live", fill: true, ...withPeak(x, from0(slices.live_bytes), totals) },
-      { key: "rounded", label: "live with snug's rounding", color: "rounded", x, y: from0(slices.rounded_bytes), dash: [5, 4] }];
+      { key: "rounded", label: "live with snug's rounding", color: "rounded", x, y: from0(slices.rounded_bytes), dash: [5, 4] },
+    ];
     const sampled = (key, label, color, y, dots) => {
       if (y && y.some((value) => value !== null)) all.push({ key, label, color, x: samples.ns, y, dots });
     };
@@ -23,8 +24,14 @@
     sampled("heap", "resident of the heap", "heap", samples.heap_bytes, false);
     sampled("in_use", "in use (the allocator's word)", "in_use", samples.in_use_bytes, false);
     if (against) {
-      all.push({ key: "against", label: "live in the other trace", color: "against", x: [0, ...against.slices.end_ns],
-        y: from0(against.slices.live_bytes), dash: [8, 4] });
+      all.push({
+        key: "against",
+        label: "live in the other trace",
+        color: "against",
+        x: [0, ...against.slices.end_ns],
+        y: from0(against.slices.live_bytes),
+        dash: [8, 4],
+      });
     }
     return all;
   }
@@ -38,9 +45,17 @@
 
   function series(line) {
     const stroke = Snug.scheme.color(line.color);
-    return { label: line.label, stroke, width: line.thin ? 1 : 2, dash: line.dash, spanGaps: true, show: !hidden.has(line.key),
-      alpha: line.thin ? 0.55 : 1, fill: line.fill ? Snug.plot.faint(line.color, 0.14) : undefined,
-      points: { show: Boolean(line.dots) && line.x.length < 400, size: 5, fill: stroke, stroke } };
+    return {
+      label: line.label,
+      stroke,
+      width: line.thin ? 1 : 2,
+      dash: line.dash,
+      spanGaps: true,
+      show: !hidden.has(line.key),
+      alpha: line.thin ? 0.55 : 1,
+      fill: line.fill ? Snug.plot.faint(line.color, 0.14) : undefined,
+      points: { show: Boolean(line.dots) && line.x.length < 400, size: 5, fill: stroke, stroke },
+    };
   }
 
   function peakMark(plot) {
@@ -72,29 +87,60 @@
 
   function memory(box, width, shown, end) {
     const data = uPlot.join(shown.map((line) => [line.x, line.y]));
-    return new uPlot({ width, height: Math.round(Math.max(220, Math.min(420, width * 0.34))), legend: { show: false },
-      cursor: { sync: { key: "snug" }, drag: { x: false, y: false }, points: { size: 7 } },
-      scales: { x: { time: false, range: [0, end] }, y: { range: (_, low, high) => [0, Math.max(1, high) * 1.12] } },
-      axes: Snug.plot.axes(), series: [{}, ...shown.map(series)], padding: [8, 12, 0, 0],
-      hooks: { drawClear: [Snug.plot.dim(recording)], draw: [peakMark], setCursor: [(plot) => tell(plot, shown)] } }, data, box);
+    return new uPlot(
+      {
+        width,
+        height: Math.round(Math.max(220, Math.min(420, width * 0.34))),
+        legend: { show: false },
+        cursor: { sync: { key: "snug" }, drag: { x: false, y: false }, points: { size: 7 } },
+        scales: { x: { time: false, range: [0, end] }, y: { range: (_, low, high) => [0, Math.max(1, high) * 1.12] } },
+        axes: Snug.plot.axes(),
+        series: [{}, ...shown.map(series)],
+        padding: [8, 12, 0, 0],
+        hooks: { drawClear: [Snug.plot.dim(recording)], draw: [peakMark], setCursor: [(plot) => tell(plot, shown)] },
+      },
+      data,
+      box,
+    );
   }
 
   function rates() {
     const { slices } = recording.data;
-    return slices.allocated_bytes.map((bytes, slice) => bytes * 1e9 / Math.max(1, recording.end(slice) - recording.begin(slice)));
+    return slices.allocated_bytes.map(
+      (bytes, slice) => (bytes * 1e9) / Math.max(1, recording.end(slice) - recording.begin(slice)),
+    );
   }
 
   function rate(box, width, end) {
     const values = rates();
     const color = Snug.scheme.color("rate");
-    return new uPlot({ width, height: 92, legend: { show: false },
-      cursor: { sync: { key: "snug" }, drag: { x: false, y: false }, y: false, points: { show: false } },
-      scales: { x: { time: false, range: [0, end] }, y: { range: (_, low, high) => [0, Math.max(1, high)] } },
-      axes: Snug.plot.axes({ shown: false, space: 28, bytes: (value) => value ? `${Snug.plot.byteTick(value)}/s` : "" }),
-      series: [{}, { stroke: color, fill: Snug.plot.faint("rate", 0.35), width: 1, paths: uPlot.paths.stepped({ align: -1 }),
-        points: { show: false } }],
-      padding: [4, 12, 4, 0], hooks: { drawClear: [Snug.plot.dim(recording)] } },
-    [[0, ...recording.data.slices.end_ns], [values[0] || 0, ...values]], box);
+    return new uPlot(
+      {
+        width,
+        height: 92,
+        legend: { show: false },
+        cursor: { sync: { key: "snug" }, drag: { x: false, y: false }, y: false, points: { show: false } },
+        scales: { x: { time: false, range: [0, end] }, y: { range: (_, low, high) => [0, Math.max(1, high)] } },
+        axes: Snug.plot.axes({ shown: false, space: 28, bytes: (value) => (value ? `${Snug.plot.byteTick(value)}/s` : "") }),
+        series: [
+          {},
+          {
+            stroke: color,
+            fill: Snug.plot.faint("rate", 0.35),
+            width: 1,
+            paths: uPlot.paths.stepped({ align: -1 }),
+            points: { show: false },
+          },
+        ],
+        padding: [4, 12, 4, 0],
+        hooks: { drawClear: [Snug.plot.dim(recording)] },
+      },
+      [
+        [0, ...recording.data.slices.end_ns],
+        [values[0] || 0, ...values],
+      ],
+      box,
+    );
   }
 
   // The box beside the pointer: the slice beneath it, and the samples nearest to it.
@@ -103,13 +149,17 @@
     if (left < 0 || !event) return Snug.tip.hide();
     const ns = plot.posToVal(left, "x");
     const box = plot.over.getBoundingClientRect();
-    const rows = shown.filter((line) => !hidden.has(line.key)).map((line) => {
-      const value = line.y[nearest(line.x, ns)];
-      return value === null || value === undefined ? null : [line.label, words.bytes(value), Snug.scheme.color(line.color)];
-    });
+    const rows = shown
+      .filter((line) => !hidden.has(line.key))
+      .map((line) => {
+        const value = line.y[nearest(line.x, ns)];
+        return value === null || value === undefined ? null : [line.label, words.bytes(value), Snug.scheme.color(line.color)];
+      });
     const slice = recording.sliceAt(ns);
-    rows.push(["allocated", `${words.bytes(rates()[slice])}/s`, Snug.scheme.color("rate")],
-      ["live blocks", words.count(recording.data.slices.live_blocks[slice])]);
+    rows.push(
+      ["allocated", `${words.bytes(rates()[slice])}/s`, Snug.scheme.color("rate")],
+      ["live blocks", words.count(recording.data.slices.live_blocks[slice])],
+    );
     Snug.tip.show(`at ${words.time(Math.round(ns))}`, rows, box.left + left, box.top + top);
     return undefined;
   }
@@ -126,12 +176,26 @@
   }
 
   function legend(shown) {
-    return element("div", { class: "lines", role: "group", "aria-label": "Lines of the chart" }, ...shown.map((line, index) =>
-      element("button", { type: "button", "aria-pressed": String(!hidden.has(line.key)), onclick(event) {
-        if (!hidden.delete(line.key)) hidden.add(line.key);
-        event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(line.key)));
-        plots[0].setSeries(index + 1, { show: !hidden.has(line.key) });
-      } }, element("i", { class: line.dash ? "dashed" : line.thin ? "thin" : "", style: { "--line": `var(--${line.color})` } }), line.label)));
+    return element(
+      "div",
+      { class: "lines", role: "group", "aria-label": "Lines of the chart" },
+      ...shown.map((line, index) =>
+        element(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(!hidden.has(line.key)),
+            onclick(event) {
+              if (!hidden.delete(line.key)) hidden.add(line.key);
+              event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(line.key)));
+              plots[0].setSeries(index + 1, { show: !hidden.has(line.key) });
+            },
+          },
+          element("i", { class: line.dash ? "dashed" : line.thin ? "thin" : "", style: { "--line": `var(--${line.color})` } }),
+          line.label,
+        ),
+      ),
+    );
   }
 
   function draw(body) {
@@ -144,10 +208,25 @@
     const focused = document.activeElement && document.activeElement.classList.contains("brush");
     const shown = lines();
     const told = element("p", { class: "selected", "aria-live": "polite" });
-    const charts = element("div", { class: "charts brush", id: "brush", tabindex: "0", role: "group",
-      "aria-roledescription": "chart", "aria-label": label() });
-    body.replaceChildren(legend(shown), charts, told, element("p", { class: "hint" }, "Drag over the chart, or focus it and use "
-      + "the arrow keys (with Shift: shorter or longer), to select a time; all views follow. Esc shows everything again."));
+    const charts = element("div", {
+      class: "charts brush",
+      id: "brush",
+      tabindex: "0",
+      role: "group",
+      "aria-roledescription": "chart",
+      "aria-label": label(),
+    });
+    body.replaceChildren(
+      legend(shown),
+      charts,
+      told,
+      element(
+        "p",
+        { class: "hint" },
+        "Drag over the chart, or focus it and use " +
+          "the arrow keys (with Shift: shorter or longer), to select a time; all views follow. Esc shows everything again.",
+      ),
+    );
     const width = charts.clientWidth;
     const box = element("div", { class: "plot" });
     const strip = element("div", { class: "plot" });
@@ -164,24 +243,55 @@
   let followed = null;
   function follow(told) {
     if (!told) return;
-    const text = element("span", {}, Snug.selection.all ? "Nothing is selected: all views show the whole recording."
-      : `Selected: ${Snug.selection.text}.`);
-    told.replaceChildren(text, ...(Snug.selection.all ? [] : [element("button", { type: "button", class: "way",
-      onclick: () => { Snug.selection.reset(); document.getElementById("brush").focus(); } }, "Show everything")]));
+    const text = element(
+      "span",
+      {},
+      Snug.selection.all ? "Nothing is selected: all views show the whole recording." : `Selected: ${Snug.selection.text}.`,
+    );
+    told.replaceChildren(
+      text,
+      ...(Snug.selection.all
+        ? []
+        : [
+            element(
+              "button",
+              {
+                type: "button",
+                class: "way",
+                onclick: () => {
+                  Snug.selection.reset();
+                  document.getElementById("brush").focus();
+                },
+              },
+              "Show everything",
+            ),
+          ]),
+    );
   }
 
   function label() {
     const { totals } = recording.data;
-    return `Memory over time: a peak of ${words.bytes(totals.peak_bytes)} at ${words.time(totals.peak_ns)}, and `
-      + `${words.bytes(totals.live_at_end_bytes)} at the end. The arrow keys select a time.`;
+    return (
+      `Memory over time: a peak of ${words.bytes(totals.peak_bytes)} at ${words.time(totals.peak_ns)}, and ` +
+      `${words.bytes(totals.live_at_end_bytes)} at the end. The arrow keys select a time.`
+    );
   }
 
   function start(of) {
     recording = of;
-    Snug.views.add("time", "Memory over time", "Time", "What the program held at each moment, what that takes in memory, and how fast it "
-      + "allocated.", draw, { follows: false });
+    Snug.views.add(
+      "time",
+      "Memory over time",
+      "Time",
+      "What the program held at each moment, what that takes in memory, and how fast it " + "allocated.",
+      draw,
+      { follows: false },
+    );
     // The charts stay, and draw the new selection at once: a brush that lags is of no use.
-    Snug.selection.listen(() => { for (const plot of plots) plot.redraw(false); follow(followed); });
+    Snug.selection.listen(() => {
+      for (const plot of plots) plot.redraw(false);
+      follow(followed);
+    });
   }
 
   Snug.timeline = { start };

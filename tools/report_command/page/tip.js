@@ -6,9 +6,20 @@
 
   function show(title, rows, x, y) {
     const made = box();
-    made.replaceChildren(Snug.element("strong", {}, title), ...rows.filter(Boolean).map(([name, value, color]) =>
-      Snug.element("div", {}, color && Snug.element("i", { style: { background: color } }), Snug.element("span", {}, name),
-        Snug.element("b", {}, value))));
+    made.replaceChildren(
+      Snug.element("strong", {}, title),
+      ...rows
+        .filter(Boolean)
+        .map(([name, value, color]) =>
+          Snug.element(
+            "div",
+            {},
+            color && Snug.element("i", { style: { background: color } }),
+            Snug.element("span", {}, name),
+            Snug.element("b", {}, value),
+          ),
+        ),
+    );
     made.hidden = false;
     const { width, height } = made.getBoundingClientRect();
     const room = document.documentElement.clientWidth;
@@ -16,7 +27,9 @@
     made.style.top = `${Math.max(4, y + 14 + height > window.innerHeight ? y - height - 14 : y + 14)}px`;
   }
 
-  function hide() { box().hidden = true; }
+  function hide() {
+    box().hidden = true;
+  }
 
   window.addEventListener("scroll", hide, { passive: true });
   Snug.tip = { show, hide };

@@ -7,11 +7,17 @@
   const all = [];
   let queued = false;
 
-  // draw(body) fills the view's body; `short` names it where there is little room; `follows` says whether the selection changes it.
+  // draw(body) fills the view's body; `short` names it where there is little room;
+  // `follows` says whether the selection changes it.
   function add(id, title, short, about, draw, { follows = true } = {}) {
     const body = Snug.element("div", { class: "body", id: `${id}-body` });
-    const section = Snug.element("section", { id, class: "view", "aria-labelledby": `${id}-title` },
-      Snug.element("h2", { id: `${id}-title`, tabindex: "-1" }, title), Snug.sentence(about, "about"), body);
+    const section = Snug.element(
+      "section",
+      { id, class: "view", "aria-labelledby": `${id}-title` },
+      Snug.element("h2", { id: `${id}-title`, tabindex: "-1" }, title),
+      Snug.sentence(about, "about"),
+      body,
+    );
     document.getElementById("views").append(section);
     all.push({ id, short, section, body, draw, follows, near: false, stale: true });
   }
@@ -40,10 +46,13 @@
   }
 
   function start() {
-    const seen = new IntersectionObserver((entries) => {
-      for (const entry of entries) all.find((view) => view.section === entry.target).near = entry.isIntersecting;
-      queue();
-    }, { rootMargin: NEAR });
+    const seen = new IntersectionObserver(
+      (entries) => {
+        for (const entry of entries) all.find((view) => view.section === entry.target).near = entry.isIntersecting;
+        queue();
+      },
+      { rootMargin: NEAR },
+    );
     for (const view of all) seen.observe(view.section);
     Snug.selection.listen(() => {
       for (const view of all) if (view.follows) view.stale = true;
@@ -52,7 +61,7 @@
     let width = window.innerWidth;
     let timer = 0;
     window.addEventListener("resize", () => {
-      if (window.innerWidth === width) return;  // a bar of the browser that comes and goes changes the height only
+      if (window.innerWidth === width) return; // a bar of the browser that comes and goes changes the height only
       width = window.innerWidth;
       clearTimeout(timer);
       timer = setTimeout(refresh, 120);
@@ -65,7 +74,9 @@
     queue();
   }
 
-  function drawAll() { for (const view of all) if (view.stale) drawOne(view); }
+  function drawAll() {
+    for (const view of all) if (view.stale) drawOne(view);
+  }
 
   // Brings a view into sight with its heading in focus, and draws it before the caller shows something in it.
   function show(id) {

@@ -3,10 +3,10 @@
 const Snug = {};
 (() => {
   const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  const GAP = "\u202f";  // a thin space at which no line breaks
+  const GAP = "\u202f"; // a thin space at which no line breaks
 
-  const count = (number) => number === null || number === undefined ? "not known"
-    : String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, GAP);
+  const count = (number) =>
+    number === null || number === undefined ? "not known" : String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, GAP);
 
   function bytes(number) {
     if (number === null || number === undefined) return "not known";
@@ -40,13 +40,13 @@ const Snug = {};
 
   function share(part, whole) {
     if (!whole) return "0 %";
-    const percent = 100 * part / whole;
+    const percent = (100 * part) / whole;
     if (percent > 0 && percent < 0.1) return "< 0.1 %";
     return `${percent.toFixed(percent >= 99.95 || percent === 0 ? 0 : 1)} %`;
   }
 
   // The sizes of blocks are told to the byte as long as they can be read.
-  const size = (number) => number < 65536 ? `${count(number)} B` : bytes(number);
+  const size = (number) => (number < 65536 ? `${count(number)} B` : bytes(number));
 
   const more = (number, write) => (number > 0 ? "+" : "") + write(number);
   const signedCount = (number) => (number < 0 ? "−" : "") + count(Math.abs(number));

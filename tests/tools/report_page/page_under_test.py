@@ -1,0 +1,108 @@
+"""The page of `snug report` under test: one Chromium for all test modules, and pages with made-up data.
+
+SNUG_REPORT_PAGE names a page that was made before; else make_page.py makes one, with the tarballs of SNUG_REPORT_PACKAGES.
+Without `chromium` on the PATH all of it is skipped.
+"""
+
+import atexit
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import browser
+import made_up_data
+
+HERE = pathlib.Path(__file__).resolve().parent
+MAKE_PAGE = HERE.parents[2] / "tools" / "report_command" / "page" / "make_page.py"
+MARKER = "<!--SNUG-DATA-->"
+THIN = "\u202f"
+folder = tempfile.TemporaryDirectory()
+
+
+class Started:
+    """The browser, started when it is first asked for something."""
+
+    def __getattr__(self, name):
+        return getattr(self.browser(), name)
+
+    @staticmethod
+    @functools.cache
+    def browser():
+        made = browser.Browser()
+        atexit.register(made.close)
+        return made
+
+
+chromium = Started()
+
+
+@functools.cache
+def page_text():
+    made = os.environ.get("SNUG_REPORT_PAGE")
+    if not made:
+        made = f"{folder.name}/page.html"
+        packages = os.environ.get("SNUG_REPORT_PACKAGES", f"{folder.name}/packages")
+        subprocess.run([sys.executable, MAKE_PAGE, "--packages", packages, "-o", made], check=True)
+    return pathlib.Path(made).read_text(encoding="utf-8")
+
+
+def written(name, element):
+    """A file of the page with an element at the marker."""
+    path = pathlib.Path(folder.name, f"{name}.html")
+    path.write_text(page_text().replace(MARKER, element), encoding="utf-8")
+    return path
+
+
+@functools.cache
+def recording(name):
+    """The page with one of the made-up data, and the data."""
+    data = made_up_data.DATA[name]()
+    return written(name, made_up_data.as_script(data)), data
+
+
+def in_bytes(number):
+    units = ["B", "KiB", "MiB", "GiB"]
+    value, unit = number, 0
+    while value >= (1023.95 if unit else 1024):
+        value, unit = value / 1024, unit + 1
+    return f"{value:.1f} {units[unit]}" if unit else f"{in_count(number)} B"
+
+
+def in_count(number):
+    return f"{number:,}".replace(",", THIN)
+
+
+def text(selector):
+    return chromium.evaluate(f"document.querySelector({json.dumps(selector)}).textContent")
+
+
+def flame_total():
+    return chromium.evaluate("Number(document.querySelector('.flame-total b').dataset.bytes)")
+
+
+def choose(tab):
+    chromium.evaluate(f"document.querySelector('#flame-body [data-key={tab}]').click()")
+    chromium.settle()
+
+
+def selected():
+    return chromium.evaluate("Snug.selection.all ? null : [Snug.selection.from, Snug.selection.to]")
+
+
+def allocated(data, begin, end):
+    return sum(flat[at + 1] for flat in data["series"] for at in range(0, len(flat), 7) if begin <= flat[at] <= end)
+
+
+@unittest.skipUnless(browser.CHROMIUM, "chromium is not installed")
+class PageCase(unittest.TestCase):
+    def opened(self, name, **how):
+        path, data = recording(name)
+        chromium.open(path, **how)
+        chromium.settle()
+        self.assertEqual(chromium.errors, [])
+        return data
