@@ -13,7 +13,7 @@
     large: "large blocks",
   };
   // The tab of the flame graph in which a finding of the kind is visible.
-  const TAB = { leak: "left", temporary: "temporary", growth: "growth" };
+  const TAB = { leak: "left", temporary: "temporary", growth: "growth", rounding: "peak", peak: "peak", large: "peak" };
 
   function ways(finding, recording) {
     const made = [];
@@ -26,24 +26,18 @@
     ) {
       way(`Show ${recording.data.nodes.name[finding.node]} in the flame graph`, () => {
         Snug.selection.reset();
-        Snug.views.show("flame");
-        Snug.flame.showNode(
-          finding.node,
-          TAB[finding.kind] ||
-            (finding.kind === "rounding" || finding.kind === "peak" || finding.kind === "large" ? "peak" : "allocated"),
-        );
+        Snug.views.show("flame", () => Snug.flame.showNode(finding.node, TAB[finding.kind] || "allocated"));
       });
     }
     if (finding.size !== null && finding.size !== undefined) {
       way(`Show blocks of ${words.size(finding.size)}`, () => {
-        Snug.views.show("sizes");
-        Snug.sizes.showSize(finding.size);
+        Snug.views.show("sizes", () => Snug.sizes.showSize(finding.size));
       });
     }
     if (finding.threads) {
       way("Show these two threads", () => {
-        Snug.views.show("threads");
-        Snug.threads.showPair(...finding.threads);
+        Snug.selection.reset();
+        Snug.views.show("threads", () => Snug.threads.showPair(...finding.threads));
       });
     }
     if (finding.kind === "idle") way("Show memory over time", () => Snug.views.show("time"));

@@ -55,7 +55,9 @@
       data.place ? ["in", data.place] : null,
       ["with called", `${write(data.value)}, ${words.share(data.value, root.data.value)}`],
       data.node >= 0 ? ["own", write(data.own)] : null,
-      compared() ? ["than the other", words.more(data.delta, state.unit === "bytes" ? words.bytes : words.signedCount)] : null,
+      compared()
+        ? ["against the other", words.more(data.delta, state.unit === "bytes" ? words.bytes : words.signedCount)]
+        : null,
     ];
   }
 
@@ -269,10 +271,16 @@
     );
   }
 
+  function comparison() {
+    if (!state.compared) return "";
+    if (compared()) return " Red has more here than in the other trace, blue less.";
+    return " Growth and a selected time cannot be compared with the other trace.";
+  }
+
   function fill() {
     const own = recording.measure(state.tab, Snug.selection);
     const all = { bytes: Snug.sum(own.bytes), blocks: Snug.sum(own.blocks) };
-    parts.about.textContent = ABOUT[state.tab][Snug.selection.all ? 0 : 1];
+    parts.about.textContent = ABOUT[state.tab][Snug.selection.all ? 0 : 1] + comparison();
     parts.total.replaceChildren(
       element("b", { "data-bytes": all.bytes, "data-blocks": all.blocks }, words.bytes(all.bytes)),
       ` in ${words.blocks(all.blocks)}`,

@@ -47,9 +47,10 @@
     else if (event.key === "d") Snug.scheme.toggle();
     else if (event.key === "/") {
       event.preventDefault();
-      Snug.views.show("flame");
-      const find = document.getElementById("find");
-      if (find) find.focus({ preventScroll: true });
+      Snug.views.show("flame", () => {
+        const find = document.getElementById("find");
+        if (find) find.focus({ preventScroll: true });
+      });
     } else if (digit >= 1 && digit <= Snug.views.list.length) Snug.views.show(Snug.views.list[digit - 1].id);
   }
 

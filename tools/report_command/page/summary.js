@@ -46,51 +46,53 @@
     document
       .getElementById("summary")
       .replaceChildren(
-        element("p", { class: "kicker" }, "How this program used its memory"),
-        element("h1", {}, called),
-        program === called ? null : element("p", { class: "command" }, element("code", {}, program)),
-        element(
-          "dl",
-          { class: "facts" },
-          fact("Ran for", time(trace.duration_ns)),
-          fact("Allocator", trace.allocator || "not known"),
-          fact("Events", count(trace.events)),
-          fact("Threads", count(trace.threads)),
-          fact("Process", trace.process ? String(trace.process) : ""),
-          fact("Recorded", began),
-          fact("Trace", trace.file),
-        ),
-        notes.length ? element("ul", { class: "notes" }, ...notes.map((note) => element("li", {}, note))) : null,
-        element(
-          "div",
-          { class: "cards" },
-          card(
-            "total-peak",
-            "Peak",
-            bytes(totals.peak_bytes),
-            totals.peak_blocks ? `${blocks(totals.peak_blocks)} live at ${time(totals.peak_ns)}` : "nothing was live",
+        ...[
+          element("p", { class: "kicker" }, "How this program used its memory"),
+          element("h1", {}, called),
+          program === called ? null : element("p", { class: "command" }, element("code", {}, program)),
+          element(
+            "dl",
+            { class: "facts" },
+            fact("Ran for", time(trace.duration_ns)),
+            fact("Allocator", trace.allocator || "not known"),
+            fact("Events", count(trace.events)),
+            fact("Threads", count(trace.threads)),
+            fact("Process", trace.process ? String(trace.process) : ""),
+            fact("Recorded", began),
+            fact("Trace", trace.file),
           ),
-          card("total-allocated", "Allocated in all", bytes(totals.allocated_bytes), blocks(totals.allocated_blocks)),
-          card(
-            "total-left",
-            "Left at the end",
-            bytes(totals.live_at_end_bytes),
-            `${blocks(totals.live_at_end_blocks)}, ${share(totals.live_at_end_bytes, totals.peak_bytes)} of the peak`,
-            totals.peak_bytes ? totals.live_at_end_bytes / totals.peak_bytes : 0,
+          notes.length ? element("ul", { class: "notes" }, ...notes.map((note) => element("li", {}, note))) : null,
+          element(
+            "div",
+            { class: "cards" },
+            card(
+              "total-peak",
+              "Peak",
+              bytes(totals.peak_bytes),
+              totals.peak_blocks ? `${blocks(totals.peak_blocks)} live at ${time(totals.peak_ns)}` : "nothing was live",
+            ),
+            card("total-allocated", "Allocated in all", bytes(totals.allocated_bytes), blocks(totals.allocated_blocks)),
+            card(
+              "total-left",
+              "Left at the end",
+              bytes(totals.live_at_end_bytes),
+              `${blocks(totals.live_at_end_blocks)}, ${share(totals.live_at_end_bytes, totals.peak_bytes)} of the peak`,
+              totals.peak_bytes ? totals.live_at_end_bytes / totals.peak_bytes : 0,
+            ),
+            card(
+              "total-temporary",
+              "Short-lived",
+              share(totals.temporary_blocks, totals.allocated_blocks),
+              `${blocks(totals.temporary_blocks)} (${bytes(totals.temporary_bytes)}) freed within ${words.things(
+                totals.temporary_events || 0,
+                "event",
+                "events",
+              )} of the thread`,
+              totals.allocated_blocks ? totals.temporary_blocks / totals.allocated_blocks : 0,
+            ),
           ),
-          card(
-            "total-temporary",
-            "Short-lived",
-            share(totals.temporary_blocks, totals.allocated_blocks),
-            `${blocks(totals.temporary_blocks)} (${bytes(totals.temporary_bytes)}) freed within ${words.things(
-              totals.temporary_events || 0,
-              "event",
-              "events",
-            )} of the thread`,
-            totals.allocated_blocks ? totals.temporary_blocks / totals.allocated_blocks : 0,
-          ),
-        ),
-        more(totals),
+          more(totals),
+        ].filter(Boolean),
       );
     document.getElementById("foot").textContent =
       `Written by snug report ${snug || ""}. Bytes are in binary units: 1 KiB is 1024 bytes.`;

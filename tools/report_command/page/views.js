@@ -78,13 +78,20 @@
     for (const view of all) if (view.stale) drawOne(view);
   }
 
-  // Brings a view into sight with its heading in focus, and draws it before the caller shows something in it.
-  function show(id) {
+  // Brings a view into sight with its heading in focus, and then calls `then`. The views above it are drawn before, one task
+  // each: drawn later, they would push it out of sight.
+  function show(id, then) {
     const view = all.find((one) => one.id === id);
     if (!view) return;
-    if (view.stale) drawOne(view);
+    const missing = all.slice(0, all.indexOf(view) + 1).find((one) => one.stale);
+    if (missing) {
+      drawOne(missing);
+      setTimeout(() => show(id, then), 0);
+      return;
+    }
     view.section.scrollIntoView({ behavior: Snug.calm() ? "auto" : "smooth", block: "start" });
     document.getElementById(`${id}-title`).focus({ preventScroll: true });
+    if (then) then();
   }
 
   Snug.calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
