@@ -8,7 +8,8 @@ package's tarball is taken from FOLDER, or fetched into it from the address in t
 another registry), and counts only if its sha512 is the lock file's. npm is not run: the packages' built files carry what
 they depend on. The marker <!--SNUG-DATA--> is left where `snug report` puts the data.
 
-Exit status 1 with one line if a package cannot be had or is not the one that was locked.
+Exit status 1 with one line if a package cannot be had or is not the one that was locked; with --or-none what cannot be had
+makes an empty page, of which `snug report` says that it is none.
 """
 
 import argparse
@@ -44,6 +45,10 @@ def fail(line: str) -> None:
     sys.exit(f"make_page: {line}")
 
 
+class Unreachable(Exception):
+    """A package is neither in the folder nor to be had from the registry."""
+
+
 def fetch(address: str, path: Path) -> None:
     registry = os.environ.get("NPM_CONFIG_REGISTRY")
     if registry:
@@ -52,7 +57,7 @@ def fetch(address: str, path: Path) -> None:
         with urllib.request.urlopen(address, timeout=60) as answer:
             content = answer.read()
     except (OSError, ValueError, urllib.error.URLError) as error:
-        fail(f"cannot fetch {address} ({error}); put {path.name} into {path.parent} by hand")
+        raise Unreachable(f"cannot fetch {address} ({error}); put {path.name} into {path.parent} by hand") from error
     # Another build may read the folder at the same time: it must see the whole file or none.
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.write_bytes(content)
@@ -121,9 +126,16 @@ def main() -> None:
     parser.add_argument("--packages", metavar="FOLDER", type=Path, required=True,
                         help="folder of the packages' tarballs; what is missing there is fetched into it")
     parser.add_argument("-o", dest="output", metavar="FILE", type=Path, required=True, help="the page")
+    parser.add_argument("--or-none", action="store_true", help="write an empty page if a package cannot be fetched")
     options = parser.parse_args()
     options.packages.mkdir(parents=True, exist_ok=True)
-    page = assemble(options.packages)
+    try:
+        page = assemble(options.packages)
+    except Unreachable as error:
+        if not options.or_none:
+            fail(str(error))
+        page = ""
+        print(f"make_page: snug report is built without its page: {error}", file=sys.stderr)
     options.output.write_text(page, encoding="utf-8")
 
 
