@@ -119,6 +119,16 @@ class LookTest(PageCase):
         self.assertTrue(chromium.evaluate(pixel) != before, "the charts look as before")
         chromium.evaluate("localStorage.clear()")
 
+    def test_a_page_is_printed_whole_and_in_light_colours(self):
+        path, _ = recording("medium")
+        chromium.open(path, scheme="dark")
+        chromium.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(chromium.evaluate("document.documentElement.dataset.scheme"), "light")
+        self.assertEqual(chromium.evaluate(EMPTY_VIEWS), [])
+        chromium.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(chromium.evaluate("document.documentElement.dataset.scheme"), "dark")
+        self.assertEqual(chromium.errors, [])
+
     def test_charts_follow_the_width_of_the_window(self):
         self.opened("medium", width=1280)
         chromium.call("Emulation.setDeviceMetricsOverride", width=700, height=900, deviceScaleFactor=1, mobile=False)

@@ -108,6 +108,16 @@
     focusFrame(frame);
   }
 
+  // The library moves frames to their first place over some frames of the screen. A page that is printed has no time for it.
+  function finish() {
+    d3.select(parts.graph)
+      .selectAll("g")
+      .each(function place(frame) {
+        this.querySelector("rect").setAttribute("width", this.getAttribute("width"));
+        this.querySelector("div").textContent = frame.data.name;
+      });
+  }
+
   // The graph is as high as what is drawn of it: the library makes room for a title, and for frames too narrow to draw.
   function fit() {
     let deepest = 0;
@@ -201,6 +211,7 @@
     d3.select(parts.graph).datum(data).call(chart);
     root = d3.select(parts.graph).datum();
     parts.graph.querySelector("svg").setAttribute("aria-hidden", "true");
+    finish();
     fit();
     zoomed = root;
     current = root;

@@ -4,8 +4,9 @@
   const KEY = "snug-report-scheme";
   const system = matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;
+  let printing = false; // on white paper, so in light colours
 
-  const dark = () => (chosen ? chosen === "dark" : system.matches);
+  const dark = () => !printing && (chosen ? chosen === "dark" : system.matches);
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   function apply() {
@@ -38,6 +39,13 @@
     if (chosen !== "light" && chosen !== "dark") chosen = null;
     apply();
     system.addEventListener("change", change);
+    for (const name of ["beforeprint", "afterprint"]) {
+      window.addEventListener(name, () => {
+        printing = name === "beforeprint";
+        change();
+        if (printing) Snug.views.drawAll();
+      });
+    }
     document.getElementById("scheme").addEventListener("click", toggle);
   }
 

@@ -66,7 +66,6 @@
       clearTimeout(timer);
       timer = setTimeout(refresh, 120);
     });
-    window.addEventListener("beforeprint", drawAll);
   }
 
   function refresh() {
