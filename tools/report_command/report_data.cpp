@@ -168,34 +168,38 @@ Json lifetimes_json(const HeapHistory& history) {
 }
 
 // The threads that allocate most have a row each, and the rest has one.
-Json threads_json(const HeapHistory& history) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_bytes;
-  std::map<std::uint32_t, BlockSums> sums = history.allocated_by_thread();
-  for (const auto& [threads, series] : history.hand_overs()) {
-    sums[threads.first];
-    sums[threads.second];
+struct ThreadRows {
+  explicit ThreadRows(const HeapHistory& history) {
+    std::map<std::uint32_t, BlockSums> sums = history.allocated_by_thread();
+    for (const auto& [threads, series] : history.hand_overs()) {
+      sums[threads.first];
+      sums[threads.second];
+    }
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> by_bytes;
+    for (const auto& [thread, of_thread] : sums) by_bytes.emplace_back(of_thread.bytes, thread);
+    std::ranges::sort(by_bytes, [](const auto& a, const auto& b) {
+      return std::pair(b.first, a.second) < std::pair(a.first, b.second);
+    });
+    for (const auto& [bytes, thread] : by_bytes) {
+      if (allocated.size() <= kMostThreads) {
+        const std::string own = thread == 0 ? "before" : std::to_string(thread);
+        names.push_back(allocated.size() < kMostThreads ? own : "others");
+        allocated.emplace_back();
+      }
+      row_of[thread] = allocated.size() - 1;
+      allocated.back() += sums[thread];
+    }
   }
-  for (const auto& [thread, allocated] : sums) by_bytes.emplace_back(allocated.bytes, thread);
-  std::ranges::sort(by_bytes, [](const auto& a, const auto& b) {
-    return std::pair(b.first, a.second) < std::pair(a.first, b.second);
-  });
-  std::map<std::uint32_t, std::size_t> rows;
+
+  std::map<std::uint32_t, std::size_t> row_of;  // by thread
   Json names = Json::array();
   std::vector<BlockSums> allocated;
-  for (const auto& [bytes, thread] : by_bytes) {
-    if (allocated.size() < kMostThreads) {
-      names.push_back(thread == 0 ? "before" : std::to_string(thread));
-      allocated.emplace_back();
-    } else if (allocated.size() == kMostThreads) {
-      names.push_back("others");
-      allocated.emplace_back();
-    }
-    rows[thread] = allocated.size() - 1;
-    allocated.back() += sums[thread];
-  }
+};
+
+Json threads_json(const HeapHistory& history, const ThreadRows& rows) {
   std::map<std::pair<std::size_t, std::size_t>, SlicedSeries<HandOverSums>> merged;
   for (const auto& [threads, series] : history.hand_overs())
-    merged[{rows[threads.first], rows[threads.second]}].add(series);
+    merged[{rows.row_of.at(threads.first), rows.row_of.at(threads.second)}].add(series);
   Json pairs = Json::array();
   for (const auto& [row, series] : merged)
     for (const auto& [slice, of_slice] : series.entries())
@@ -204,19 +208,19 @@ Json threads_json(const HeapHistory& history) {
         pairs.push_back(number);
   Json bytes = Json::array();
   Json blocks = Json::array();
-  for (const BlockSums& of : allocated) {
+  for (const BlockSums& of : rows.allocated) {
     bytes.push_back(of.bytes);
     blocks.push_back(of.blocks);
   }
-  return {{"name", names}, {"allocated_bytes", bytes}, {"allocated_blocks", blocks}, {"pairs", pairs}};
+  return {{"name", rows.names}, {"allocated_bytes", bytes}, {"allocated_blocks", blocks}, {"pairs", pairs}};
 }
 
-Json findings_json(const std::vector<ReportFinding>& findings) {
+Json findings_json(const std::vector<ReportFinding>& findings, const ThreadRows& rows) {
   Json all = Json::array();
   for (const ReportFinding& finding : findings) {
     Json threads = nullptr;
     if (finding.threads)
-      threads = Json::array({std::to_string(finding.threads->first), std::to_string(finding.threads->second)});
+      threads = Json::array({rows.row_of.at(finding.threads->first), rows.row_of.at(finding.threads->second)});
     all.push_back({{"kind", finding.kind},
                    {"sentence", finding.sentence},
                    {"advice", finding.advice},
@@ -285,11 +289,12 @@ Json nodes_json(const CallTree& tree) {
 
 Json report_json(const ReportedTrace& trace, const HeapHistory& history, const CallTree& tree,
                  const std::vector<ReportFinding>& findings, std::uint64_t temporary_events) {
+  const ThreadRows rows(history);
   return {{"format", kReportFormat},
           {"snug", fmt::format("{}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH)},
           {"trace", trace_json(trace, history)},
           {"totals", totals_json(history, temporary_events)},
-          {"findings", findings_json(findings)},
+          {"findings", findings_json(findings, rows)},
           {"slices", slices_json(history)},
           {"samples", samples_json(history)},
           {"nodes", nodes_json(tree)},
@@ -297,7 +302,7 @@ Json report_json(const ReportedTrace& trace, const HeapHistory& history, const C
           {"at_peak", at_peak_json(tree)},
           {"sizes", sizes_json(history)},
           {"lifetimes", lifetimes_json(history)},
-          {"threads", threads_json(history)},
+          {"threads", threads_json(history, rows)},
           {"what_if", nullptr},
           {"map", nullptr},
           {"against", nullptr}};

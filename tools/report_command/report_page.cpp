@@ -42,8 +42,10 @@ std::string report_page(const nlohmann::ordered_json& data) {
   const std::string_view whole = page_template();
   const std::size_t place = whole.find(kPlace);
   if (place == std::string_view::npos)
-    throw UserError("this snug was built without the page of reports (its packages were not to be had, or -DSNUG_REPORT_PAGE=OFF): without "
-                    "-o a report has its sentences, --json and --check");
+    throw UserError(
+        "this snug was built without the page of reports (its packages were not to be had, or -DSNUG_REPORT_PAGE=OFF): "
+        "without "
+        "-o a report has its sentences, --json and --check");
   std::string page(whole.substr(0, place));
   page += "<script type=\"application/json\" id=\"snug-data\">";
   // Names come out of traces, which anybody may have made: none may end the element.
