@@ -78,6 +78,7 @@ void take(Replayed& replayed, ReplayResult result) {
   replayed.decoding_seconds += result.decoding_seconds;
   if (!replayed.checkpoints.empty()) return;
   replayed.checkpoints = std::move(result.checkpoints);
+  replayed.map = std::move(result.map);
   replayed.calls = result.calls;
   replayed.threads = result.threads;
   replayed.peak_live_bytes = result.peak_live_bytes;

@@ -15,6 +15,7 @@ struct Replayed {
   std::vector<TickRow> rows;            // of all together
   std::vector<OwnCost> own;             // of each
   std::vector<Checkpoint> checkpoints;  // of the first
+  HeapMap map;                          // of the first
   std::uint64_t calls = 0;              // of one
   std::uint64_t threads = 0;            // that were started in one
   std::uint64_t peak_live_bytes = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "process/measured_process.h"
+#include "replay_command/heap_map.h"
 #include "replay_command/window_maker.h"
 
 namespace snug::tool {
@@ -55,6 +56,7 @@ struct OwnCost {
 struct ReplayResult {
   Measurement cost;  // of the time that the clock ran
   std::vector<Checkpoint> checkpoints;
+  HeapMap map;  // empty unless the plan asks for it
   std::vector<TickRow> rows;
   OwnCost own;
   std::uint64_t calls = 0;

@@ -260,6 +260,16 @@ class Replay {
     if (stage().has_snug) checkpoint.snug = stage().snug;
     if (stage().has_mallinfo) std::ranges::copy(stage().mallinfo, checkpoint.mallinfo.begin());
     result_.checkpoints.push_back(checkpoint);
+    if (plan_.maps_heap) map_heap(window);
+  }
+
+  // Threads stand still: the slots have the address of each block that lives.
+  void map_heap(const Window& window) {
+    result_.map.begin(window.time * trace::kNanosecondsPerStep);
+    for (std::uint32_t slot = 0; slot != maker_.slots_used(); ++slot) {
+      const std::uint64_t address = stage().slots[slot].load(std::memory_order_relaxed);
+      if (address > replayer::kFailed) result_.map.add(address, maker_.size_in(slot));
+    }
   }
 
   // Only where there is something to hold it against: it goes through the mappings.

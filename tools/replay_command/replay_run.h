@@ -18,7 +18,8 @@ struct ReplayPlan {
   std::string replayer;  // the program
   replayer::ComponentOptions component;
   WindowOptions window;
-  double time_limit = 0;  // seconds; 0: none
+  double time_limit = 0;   // seconds; 0: none
+  bool maps_heap = false;  // goes through all live blocks at each checkpoint
 };
 
 // `command`: the environment and what else the replayer is started with, but for its arguments. `telling`: of damage in

@@ -80,6 +80,8 @@ class WindowMaker {
   bool next(Window& window);
 
   std::uint32_t slots_used() const { return slots_.slots_used(); }
+  // Of the block that has the slot.
+  std::uint64_t size_in(std::uint32_t slot) const { return slots_.size_in(slot); }
   const std::vector<TickRowKey>& rows() const { return rows_; }
   const LeftOut& left_out() const { return left_out_; }
   std::uint64_t peak_bytes() const { return peak_bytes_; }

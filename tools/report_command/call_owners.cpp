@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 
 namespace snug::tool {
@@ -20,26 +21,38 @@ bool starts_programs(const std::string& function) {
 
 }  // namespace
 
-CallOwners::CallOwners(const CallTree& tree, std::uint32_t half) : tree_(tree), sums_(tree.nodes().size()) {
+CallOwners::CallOwners(const CallTree& tree, std::uint32_t half) : tree_(tree) {
   const std::vector<CallNode>& nodes = tree.nodes();
   std::vector<int> owners(nodes.size());
+  std::map<std::string, std::size_t> by_name;
+  std::vector<std::uint64_t> allocated(nodes.size(), 0);  // by owner
   for (std::size_t i = 0; i != nodes.size(); ++i) {
     const bool passes_on = nodes[i].is_plumbing && nodes[i].caller != kNoCaller;
     owners[i] = passes_on ? owners[static_cast<std::size_t>(nodes[i].caller)] : static_cast<int>(i);
-    OwnedSums& sums = sums_[static_cast<std::size_t>(owners[i])];
-    sums.all += nodes[i].all;
-    sums.at_peak += nodes[i].at_peak;
-    sums.live += nodes[i].live;
-    for (const auto& [slice, of_slice] : nodes[i].series.entries()) {
-      if (slice > half) break;
-      sums.live_at_half += of_slice.allocated;
-      sums.live_at_half.blocks -= of_slice.freed.blocks;
-      sums.live_at_half.bytes -= of_slice.freed.bytes;
-    }
-    sums.growth.times += nodes[i].growth.times;
-    sums.growth.copied_bytes += nodes[i].growth.copied_bytes;
-    sums.growth.most_bytes = std::max(sums.growth.most_bytes, nodes[i].growth.most_bytes);
+    const auto owner = static_cast<std::size_t>(owners[i]);
+    if (nodes[i].all.allocated.blocks == 0) continue;
+    const auto [found, is_new] = by_name.try_emplace(nodes[owner].name, sums_.size());
+    if (is_new) sums_.emplace_back();
+    OwnedSums& sums = sums_[found->second];
+    add(sums, nodes[i], half);
+    allocated[owner] += nodes[i].all.allocated.bytes;
+    if (is_new || allocated[owner] > allocated[static_cast<std::size_t>(sums.node)]) sums.node = owners[i];
   }
+}
+
+void CallOwners::add(OwnedSums& sums, const CallNode& node, std::uint32_t half) {
+  sums.all += node.all;
+  sums.at_peak += node.at_peak;
+  sums.live += node.live;
+  for (const auto& [slice, of_slice] : node.series.entries()) {
+    if (slice > half) break;
+    sums.live_at_half += of_slice.allocated;
+    sums.live_at_half.blocks -= of_slice.freed.blocks;
+    sums.live_at_half.bytes -= of_slice.freed.bytes;
+  }
+  sums.growth.times += node.growth.times;
+  sums.growth.copied_bytes += node.growth.copied_bytes;
+  sums.growth.most_bytes = std::max(sums.growth.most_bytes, node.growth.most_bytes);
 }
 
 std::string CallOwners::text_of(int node) const {

@@ -10,8 +10,9 @@
 
 namespace snug::tool {
 
-// What a function allocated, itself or through plumbing.
+// What a function allocated, itself or through plumbing, called from anywhere.
 struct OwnedSums {
+  int node = kNoCaller;  // of its calls the one that allocated most
   StackSums all;
   BlockSums at_peak;
   BlockSums live;
@@ -24,12 +25,14 @@ class CallOwners {
   // `half`: the slice at whose end half of the time is over.
   CallOwners(const CallTree& tree, std::uint32_t half);
 
-  // By node of the tree; of what owns nothing all sums are 0.
+  // Of each function that owns anything.
   const std::vector<OwnedSums>& sums() const { return sums_; }
   // "parse (parser.cpp:12), called by run, by main".
   std::string text_of(int node) const;
 
  private:
+  static void add(OwnedSums& sums, const CallNode& node, std::uint32_t half);
+
   const CallTree& tree_;
   std::vector<OwnedSums> sums_;
 };

@@ -26,14 +26,13 @@ double share_of(std::uint64_t part, std::uint64_t whole) {
 
 class Finder {
  public:
-  Finder(const HeapHistory& history, const CallTree& tree, const CallOwners& owners, bool has_stacks)
-      : history_(history), tree_(tree), owners_(owners), has_stacks_(has_stacks) {}
+  Finder(const HeapHistory& history, const CallOwners& owners, bool has_stacks)
+      : history_(history), owners_(owners), has_stacks_(has_stacks) {}
 
   std::vector<ReportFinding> find() {
-    for (std::size_t i = 0; i != owners_.sums().size(); ++i) {
-      const OwnedSums& sums = owners_.sums()[i];
-      const std::string of = has_stacks_ ? " of " + owners_.text_of(static_cast<int>(i)) : "";
-      node_ = has_stacks_ ? std::optional(static_cast<int>(i)) : std::nullopt;
+    for (const OwnedSums& sums : owners_.sums()) {
+      const std::string of = has_stacks_ ? " of " + owners_.text_of(sums.node) : "";
+      node_ = has_stacks_ ? std::optional(sums.node) : std::nullopt;
       look_at_left(sums, of);
       look_at_temporary(sums.all, of);
       look_at_growth(sums.growth, of);
@@ -218,7 +217,6 @@ class Finder {
   }
 
   const HeapHistory& history_;
-  const CallTree& tree_;
   const CallOwners& owners_;
   const bool has_stacks_;
   std::optional<int> node_;
@@ -227,9 +225,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<ReportFinding> find(const HeapHistory& history, const CallTree& tree, const CallOwners& owners,
-                                bool has_stacks) {
-  return Finder(history, tree, owners, has_stacks).find();
+std::vector<ReportFinding> find(const HeapHistory& history, const CallOwners& owners, bool has_stacks) {
+  return Finder(history, owners, has_stacks).find();
 }
 
 }  // namespace snug::tool

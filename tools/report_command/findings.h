@@ -26,8 +26,7 @@ struct ReportFinding {
   std::optional<std::pair<std::uint32_t, std::uint32_t>> threads = {};  // that allocated, that freed
 };
 
-// `tree` and `owners` are of this history. Without stacks no function is named.
-std::vector<ReportFinding> find(const HeapHistory& history, const CallTree& tree, const CallOwners& owners,
-                                bool has_stacks);
+// `owners` are of this history. Without stacks no function is named.
+std::vector<ReportFinding> find(const HeapHistory& history, const CallOwners& owners, bool has_stacks);
 
 }  // namespace snug::tool

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint64_t kOsPage = 4096;
 
+// The table is one of addresses, and their lowest four bits say nothing.
+constexpr std::uint64_t key_of(trace::BlockId block) { return std::rotl(static_cast<std::uint64_t>(block), 4); }
+
 std::size_t size_bin(std::uint64_t size) {
   return std::min<std::size_t>(size == 0 ? 0 : std::bit_width(size) - 1, kSizeBins - 1);
 }
@@ -65,13 +68,22 @@ void HeapHistory::advance(std::uint64_t time) {
 }
 
 void HeapHistory::come(const Event& event, trace::BlockId id) {
-  StackHistory& stack = by_stack_[event.stack];
-  SizeHistory& of_size = by_size_[event.size];
   ThreadTail& tail = tails_[event.thread];
   ++tail.events;
-  if (!blocks_.try_emplace(id, Block{&stack, event.stack, &of_size, event.size, last_time_, tail.events}).second) {
+  if (places_.find(key_of(id)) != trace::BlockId::kNone) {
     ++impossible_;
     return;
+  }
+  StackHistory& stack = by_stack_[event.stack];
+  SizeHistory& of_size = by_size_[event.size];
+  const Block block{&stack, event.stack, &of_size, event.size, last_time_, tail.events};
+  if (free_places_.empty()) {
+    live_blocks_.push_back(block);
+    places_.put(key_of(id), {trace::BlockId{live_blocks_.size()}});
+  } else {
+    live_blocks_[free_places_.back()] = block;
+    places_.put(key_of(id), {trace::BlockId{free_places_.back() + 1ULL}});
+    free_places_.pop_back();
   }
   tail.last[tail.events % ThreadTail::kKept] = {event.stack, event.size};
   stack.live.add(event.size, peaks_);
@@ -96,13 +108,15 @@ void HeapHistory::come(const Event& event, trace::BlockId id) {
 }
 
 void HeapHistory::go(const Event& event, bool stays_as_other) {
-  const auto found = blocks_.find(event.block);
-  if (found == blocks_.end()) {
+  const auto found = static_cast<std::uint64_t>(places_.find(key_of(event.block)));
+  if (found == 0) {
     ++impossible_;
     return;
   }
-  const Block block = found->second;
-  blocks_.erase(found);
+  places_.take(key_of(event.block));
+  const Block block = live_blocks_[found - 1];
+  live_blocks_[found - 1].stack = nullptr;
+  free_places_.push_back(static_cast<std::uint32_t>(found - 1));
   ThreadTail& tail = tails_[event.thread];
   ++tail.events;
   const std::uint32_t owner = trace::thread_of(event.block);
@@ -172,7 +186,8 @@ void HeapHistory::look_at_sample(const Event& event) {
 }
 
 void HeapHistory::end() {
-  for (const auto& [id, block] : blocks_) lifetimes_[size_bin(block.size)][kLifeBins].at(slice_).add(block.size);
+  for (const Block& block : live_blocks_)
+    if (block.stack != nullptr) lifetimes_[size_bin(block.size)][kLifeBins].at(slice_).add(block.size);
 }
 
 }  // namespace snug::tool

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "input/trace_input.h"
+#include "record/block_table.h"
 #include "report_command/block_sums.h"
 #include "report_command/sliced_series.h"
-#include "trace/trace_account.h"
 #include "trace_command/call_stacks.h"
 
 namespace snug::tool {
@@ -175,7 +175,10 @@ class HeapHistory {
 
   std::uint64_t temporary_events_;
   CallStacks stacks_;
-  std::unordered_map<trace::BlockId, Block, trace::BlockHash> blocks_;
+  // Of a block that lives, its place in live_blocks_, by its identity.
+  BlockTable places_;
+  std::vector<Block> live_blocks_;
+  std::vector<std::uint32_t> free_places_;
   std::unordered_map<std::uint64_t, StackHistory> by_stack_;
   std::unordered_map<std::uint64_t, SizeHistory> by_size_;
   Lifetimes lifetimes_;

@@ -109,7 +109,7 @@ std::vector<ReportCheck::Verdict> ReportCheck::judge(const HeapHistory& history,
     if (!verdict.holds && has_stacks && most != owners.sums().end() && measure.of_function(*most) != 0)
       verdict.line += fmt::format("; most of it, {}, is of {}",
                                   value_text(static_cast<double>(measure.of_function(*most)), measure.unit),
-                                  owners.text_of(static_cast<int>(most - owners.sums().begin())));
+                                  owners.text_of(most->node));
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;

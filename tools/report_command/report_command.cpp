@@ -134,7 +134,7 @@ int ReportCommand::execute() const {
   const bool wants_json = json_option_->count() > 0;
   const bool to_standard_output = wants_json && (json_file_.empty() || json_file_ == kStandardOutput);
   Read read(file_, process_, temporary_events_);
-  const std::vector<ReportFinding> findings = find(read.history, read.tree, read.owners, read.trace.has_stacks);
+  const std::vector<ReportFinding> findings = find(read.history, read.owners, read.trace.has_stacks);
   std::FILE* const people = to_standard_output ? stderr : stdout;
   bool kept = true;
   if (check) {

@@ -244,7 +244,9 @@ ReportedTrace reported_trace(const TraceInput& input, const HeapHistory& history
       .began = input.process().started,
       .threads = history.allocated_by_thread().size(),
       .has_stacks = std::ranges::any_of(history.by_stack(), [](const auto& stack) { return stack.first != 0; })};
-  if (!input.choice_text().empty()) trace.notes.push_back(input.choice_text());
+  if (!input.choice_text().empty())
+    trace.notes.push_back(fmt::format("Of {} processes number {}, which allocates most, unless another was asked for.",
+                                      input.index().processes().size(), input.process().number));
   if (input.is_damaged()) trace.notes.emplace_back("The file is damaged; it was read as far as it could be.");
   if (history.lost() != 0)
     trace.notes.push_back(fmt::format("{} events were lost when it was recorded.", history.lost()));

@@ -1,5 +1,7 @@
 #include "report_command/what_if.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "library/snug_library.h"
@@ -61,6 +63,30 @@ Json on_snug(const Replayed& replayed) {
   return {{"ns", std::move(times)}, {"parts", std::move(list)}};
 }
 
+// "." where no block lives, "0" to "9" for the tenths of a row that live blocks have, "#" for all of it.
+char fill_of(std::uint64_t bytes, std::uint64_t of) {
+  if (bytes == 0) return '.';
+  return bytes >= of ? '#' : static_cast<char>('0' + bytes * 10 / of);
+}
+
+Json map_json(const HeapMap& map) {
+  if (map.rows().empty()) return nullptr;
+  Json times = Json::array();
+  Json columns = Json::array();
+  Json addresses = Json::array();
+  for (const std::uint64_t row : map.rows()) addresses.push_back(fmt::format("{:#x}", row * map.bytes_per_row()));
+  for (const HeapMap::Column& column : map.columns()) {
+    std::string text;
+    for (const std::uint64_t row : map.rows()) {
+      const auto found = column.rows.find(row);
+      text += fill_of(found == column.rows.end() ? 0 : found->second, map.bytes_per_row());
+    }
+    times.push_back(column.nanoseconds);
+    columns.push_back(std::move(text));
+  }
+  return {{"ns", times}, {"bytes_per_row", map.bytes_per_row()}, {"row_address", addresses}, {"columns", columns}};
+}
+
 }  // namespace
 
 WhatIf replay_for_report(const TraceInput& input, const WhatIfPlan& plan) {
@@ -68,7 +94,8 @@ WhatIf replay_for_report(const TraceInput& input, const WhatIfPlan& plan) {
                           .process = std::to_string(input.process().number),
                           .replayer = find_replayer(),
                           .component = {},
-                          .window = window_options(input, "", plan.as_recorded ? Pace::kRecorded : Pace::kFull)};
+                          .window = window_options(input, "", plan.as_recorded ? Pace::kRecorded : Pace::kFull),
+                          .maps_heap = true};
   ComparisonPlan comparison;
   comparison.program = {"snug", "report", input.path()};
   comparison.allocators = find_allocators(plan.allocators, find_snug_library(plan.library), "--replay");
@@ -82,6 +109,7 @@ WhatIf replay_for_report(const TraceInput& input, const WhatIfPlan& plan) {
   result.table = {{"speed", plan.as_recorded ? "recorded" : "full"},
                   {"allocators", std::move(allocators)},
                   {"on_snug", replays.replayed.empty() ? Json(nullptr) : on_snug(replays.replayed.front())}};
+  if (!replays.replayed.empty()) result.map = map_json(replays.replayed.front().map);
   return result;
 }
 

@@ -37,7 +37,7 @@
     const step = fill(map.columns[column][row]);
     const told =
       step < 0
-        ? "nothing is mapped here"
+        ? "no live block is here"
         : step === 10
           ? "all of it is in live blocks"
           : step === 0
@@ -50,7 +50,7 @@
     const { map } = recording.data;
     if (!map || !map.columns.length || !map.row_address.length) {
       body.replaceChildren(
-        Snug.sentence("The recording has no map of the heap: the trace tells too few addresses to draw one."),
+        Snug.sentence("A map is made by a replay on snug: snug report without --no-replay."),
       );
       return;
     }
