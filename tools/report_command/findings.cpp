@@ -15,6 +15,7 @@ constexpr double kLeastShare = 0.05;
 constexpr double kLeastRounding = 0.02;
 constexpr std::uint64_t kLeastBytes = 64 << 10;
 constexpr std::uint64_t kLeastBlocks = 1000;
+constexpr std::uint32_t kLeastSlices = 20;  // of time, to speak of its tenths
 
 std::string bytes(std::uint64_t value) { return value_text(static_cast<double>(value), kBytes); }
 std::string count(std::uint64_t value) { return value_text(static_cast<double>(value), kCount); }
@@ -173,29 +174,27 @@ class Finder {
     }
   }
 
-  // A peak that is seldom: half of it is exceeded in a tenth of the time at most.
+  // A peak that is seldom: in nine tenths of the time no more than half of it lives.
   void look_at_spike() {
     const std::uint32_t last = history_.slices().slice_of(history_.last_time());
-    const std::uint64_t half = history_.at_peak().bytes / 2;
-    std::uint32_t above = 0;
+    std::vector<std::uint64_t> most_live;
     std::uint64_t live = 0;
-    std::uint64_t usual = 0;
     auto entry = history_.process().entries().begin();
     for (std::uint32_t slice = 0; slice <= last; ++slice) {
-      std::uint64_t most = live;
-      if (entry != history_.process().entries().end() && entry->slice == slice) {
-        most = std::max(live, entry->sums.most_live);
-        live = entry->sums.live.bytes;
-        ++entry;
-      }
-      if (most > half) ++above;
-      if (most <= half) usual = std::max(usual, most);
+      most_live.push_back(live);
+      if (entry == history_.process().entries().end() || entry->slice != slice) continue;
+      most_live.back() = std::max(live, entry->sums.most_live);
+      live = (entry++)->sums.live.bytes;
     }
-    if (last < 20 || above * 10 > last || half < kLeastBytes) return;
-    const double share = 1 - share_of(usual, 2 * half);
+    const auto ninth = most_live.begin() + static_cast<std::ptrdiff_t>(most_live.size() * 9 / 10);
+    std::ranges::nth_element(most_live, ninth);
+    const std::uint64_t usual = *ninth;
+    const std::uint64_t peak = history_.at_peak().bytes;
+    if (last < kLeastSlices || usual > peak / 2 || peak < kLeastBytes) return;
+    const double share = 1 - share_of(usual, peak);
     put({.kind = "spike",
-         .sentence = fmt::format("The peak of {} is short: in {} of the time no more than {} live.",
-                                 bytes(history_.at_peak().bytes), percent(1 - share_of(above, last + 1)), bytes(usual)),
+         .sentence = fmt::format("The peak of {} is short: in 90% of the time no more than {} live.",
+                                 bytes(history_.at_peak().bytes), bytes(usual)),
          .advice = "A machine or container has to be as large as this moment. See in the flame graph at the peak what "
                    "comes together there, and whether it can come one after the other.",
          .bytes = history_.at_peak().bytes - usual,

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "print/quantity.h"
 #include "text/user_error.h"
@@ -59,6 +61,21 @@ bool holds(std::uint64_t value, const std::string& relation, std::uint64_t limit
   return relation == ">" ? value > limit : value >= limit;
 }
 
+// 1048576, 1024K, 1M, 1MiB; nothing if it is none, or beyond 64 bits.
+std::optional<std::uint64_t> number_of(const std::string& text) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::uint64_t number = 0;
+  const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit(behind, text.data() + text.size());
+  if (error != std::errc{}) return std::nullopt;
+  if (unit.empty() || unit == "B") return number;
+  const std::size_t power = kUnits.find(unit.front());
+  unit.remove_prefix(1);
+  if (power == std::string_view::npos || !(unit.empty() || unit == "B" || unit == "iB")) return std::nullopt;
+  const auto shift = static_cast<unsigned>(10 * (power + 1));
+  return number > UINT64_MAX >> shift ? std::nullopt : std::optional(number << shift);
+}
+
 [[noreturn]] void refuse(const std::string& limit, const std::string& why) {
   throw UserError(fmt::format("--check: '{}': {}; as in 'peak<200M,leaked<1M', of {}", limit, why, check_names()));
 }
@@ -80,15 +97,12 @@ ReportCheck::ReportCheck(const std::string& limits) {
     if (relation == kRelations.end()) refuse(limit, "there is no <, <=, > or >= in it");
     const std::size_t at = limit.find(*relation);
     const std::string name = limit.substr(0, at);
-    std::string value = limit.substr(at + std::string(*relation).size());
+    const std::string value = limit.substr(at + std::string(*relation).size());
     const auto measure = std::ranges::find_if(kMeasures, [&name](const Measure& one) { return one.name == name; });
     if (measure == kMeasures.end()) refuse(limit, fmt::format("'{}' is nothing that can be bounded", name));
-    const std::string told = value;
-    if (const std::string fault = CLI::AsSizeValue(false)(value); !fault.empty() || value.empty())
-      refuse(limit, fmt::format("'{}' is no number of bytes or blocks", told));
-    std::uint64_t number = 0;
-    if (!CLI::detail::lexical_cast(value, number)) refuse(limit, fmt::format("'{}' is no number", told));
-    limits_.push_back({static_cast<std::size_t>(measure - kMeasures.begin()), *relation, number, *relation + told});
+    const std::optional<std::uint64_t> number = number_of(value);
+    if (!number) refuse(limit, fmt::format("'{}' is no number of bytes or blocks", value));
+    limits_.push_back({static_cast<std::size_t>(measure - kMeasures.begin()), *relation, *number, *relation + value});
   }
   if (limits_.empty()) refuse(limits, "it says no limit");
 }

@@ -80,7 +80,8 @@ ReportCommand::ReportCommand(CLI::App& app) {
           ->expected(0, 1)
           ->default_str(kStandardOutput)
           ->type_name("[FILE]");
-  command_->add_option("--check", limits_, "Limits that it has to keep, of " + check_names())->type_name("LIMIT,...");
+  check_option_ = command_->add_option("--check", limits_, "Limits that it has to keep, of " + check_names())
+                      ->type_name("LIMIT,...");
   command_->add_option("--against", against_, "Another recording, to compare with")->type_name("FILE");
   auto* no_replay =
       command_->add_flag("--no-replay", replays_not_, "Do not replay it: the page is made in half of the time");
@@ -129,7 +130,8 @@ void ReportCommand::write(const std::string& path, const std::string& text) cons
 }
 
 int ReportCommand::execute() const {
-  const std::optional<ReportCheck> check = limits_.empty() ? std::nullopt : std::optional<ReportCheck>(limits_);
+  const std::optional<ReportCheck> check =
+      check_option_->count() == 0 ? std::nullopt : std::optional<ReportCheck>(limits_);
   expect_outputs();
   const bool wants_json = json_option_->count() > 0;
   const bool to_standard_output = wants_json && (json_file_.empty() || json_file_ == kStandardOutput);

@@ -24,6 +24,7 @@ class ReportCommand {
 
   CLI::App* command_;
   CLI::Option* json_option_ = nullptr;
+  CLI::Option* check_option_ = nullptr;
   CLI::Option* replay_option_ = nullptr;
   std::string file_;
   std::string process_;

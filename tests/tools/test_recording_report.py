@@ -1,0 +1,274 @@
+"""snug report: what it says of programs with one known fault each, of made-up traces whose every figure is known, of limits,
+and of what it cannot read or write."""
+
+import collections
+import json
+import os
+import random
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+from tool_under_test import LIBRARY, TOOL, snug
+
+PLANTED = os.environ["REPORT_PLANTED"]
+
+# Allocations a, frees f, reallocations r, by key and size: what snug classes fit reads.
+LINES = """a a1 1000
+a a2 1000
+a a3 100
+f a3
+a a4 4360
+f a2
+r a1 a5 3000
+f a4
+a a6 50
+"""
+
+
+class Files(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return str(Path(cls.folder.name) / name)
+
+    @classmethod
+    def data_of(cls, trace, *options):
+        process = snug("report", trace, "--no-replay", "--json", *options)
+        return json.loads(process.stdout) if process.returncode == 0 else process.stderr
+
+
+class PlantedFaults(Files):
+    @classmethod
+    def recorded(cls, kind):
+        trace = cls.path(f"{kind}.trace")
+        if not os.path.exists(trace):
+            process = snug("record", "--stacks", "-o", trace, PLANTED, kind)
+            assert process.returncode == 0, process.stderr
+        return trace
+
+    def first_finding(self, kind):
+        findings = self.data_of(self.recorded(kind))["findings"]
+        return findings[0]["kind"], findings[0]["sentence"]
+
+    def test_each_fault_is_the_first_finding_and_its_function_is_named(self):
+        for kind, finding, said in (("leak", "leak", "keep_session"), ("storm", "temporary", "format_line"),
+                                    ("waste", "rounding", "4360 bytes that take 4608"), ("growth", "growth", "append_all"),
+                                    ("handover", "handover", "thread 1 allocates are freed by thread 2"),
+                                    ("spike", "spike", "The peak of")):
+            with self.subTest(kind):
+                first, sentence = self.first_finding(kind)
+                self.assertEqual(first, finding)
+                self.assertIn(said, sentence)
+
+    def test_of_a_program_without_a_fault_none_is_told(self):
+        kinds = {finding["kind"] for finding in self.data_of(self.recorded("nothing"))["findings"]}
+        self.assertLessEqual(kinds, {"held", "peak"})
+
+    def test_a_leaks_figures_are_right(self):
+        data = self.data_of(self.recorded("leak"))
+        finding = data["findings"][0]
+        self.assertEqual(finding["bytes"], 3000 * 1000)
+        self.assertIn("keep_session", data["nodes"]["name"][finding["node"]])
+        row = next(row for row in data["sizes"] if row["size"] == 1000)
+        self.assertEqual((row["takes"], row["allocated_blocks"], row["live_at_end_blocks"]), (1024, 3000, 3000))
+
+    def test_limits_name_the_function_that_breaks_them(self):
+        process = snug("report", self.recorded("leak"), "--check", "leaked<1M,peak<1G")
+        self.assertEqual(process.returncode, 1)
+        failed, held = process.stdout.splitlines()
+        self.assertRegex(failed, r"^FAILED: leaked is 2\.9 MiB, asked: leaked<1M; most of it, 2\.9 MiB, is of .*keep_session")
+        self.assertRegex(held, "^ok: peak is ")
+        self.assertEqual(snug("report", self.recorded("leak"), "--check", "leaked<1G").returncode, 0)
+
+    def test_another_recording_shows_what_is_more(self):
+        process = snug("report", self.recorded("leak"), "--against", self.recorded("nothing"))
+        more = process.stdout[process.stdout.index("more (+)"):].splitlines()[1]
+        self.assertRegex(more, r"^  \+2\.9 MiB +.*keep_session")
+        data = self.data_of(self.recorded("leak"), "--against", self.recorded("nothing"))
+        self.assertEqual(data["against"]["trace"]["program"].split()[1], "nothing")
+        self.assertEqual(len(data["nodes"]["name"]), len(data["series"]))
+
+    def test_a_replay_shows_what_others_need_and_where_blocks_lie(self):
+        process = snug("report", self.recorded("leak"), "--json", "--replay", "glibc", "--library", LIBRARY)
+        data = json.loads(process.stdout)
+        self.assertEqual([row["name"] for row in data["what_if"]["allocators"]], ["snug", "glibc"])
+        self.assertTrue(all(row["ok"] for row in data["what_if"]["allocators"]), data["what_if"])
+        parts = data["what_if"]["on_snug"]["parts"]
+        self.assertEqual({len(part["bytes"]) for part in parts}, {len(data["what_if"]["on_snug"]["ns"])})
+        of_rows = {len(column) for column in data["map"]["columns"]}
+        self.assertEqual(of_rows, {len(data["map"]["row_address"])})
+        tenths = sum(int(letter) if letter.isdigit() else 10 * (letter == "#") for letter in data["map"]["columns"][-1])
+        live = tenths * data["map"]["bytes_per_row"] / 10
+        self.assertAlmostEqual(live / data["totals"]["live_at_end_bytes"], 1, delta=0.15)
+
+    def test_the_page_has_the_data_and_no_element_of_a_trace(self):
+        page = self.path("leak.html")
+        process = snug("report", self.recorded("leak"), "--no-replay", "-o", page)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        text = Path(page).read_text(encoding="utf-8")
+        data = re.search(r'<script type="application/json" id="snug-data">(.*?)</script>', text, re.S).group(1)
+        self.assertNotIn("<", data)
+        self.assertEqual(json.loads(data)["format"], "snug.report/1")
+        again = snug("report", self.recorded("leak"), "--no-replay", "-o", page)
+        self.assertEqual((again.returncode, Path(page).read_text(encoding="utf-8")), (2, text))
+        self.assertEqual(snug("report", self.recorded("leak"), "--no-replay", "--force", "-o", page).returncode, 0)
+
+
+class KnownFigures(Files):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.trace = cls.path("lines.trace")
+        Path(cls.path("lines")).write_text(LINES.replace(" ", "\t"), encoding="ascii")
+        process = snug("trace", "import", cls.path("lines"), "--from", "lines", "-o", cls.trace)
+        assert process.returncode == 0, process.stderr
+        cls.data = cls.data_of(cls.trace)
+
+    def test_totals(self):
+        totals = self.data["totals"]
+        # The block before a reallocation and the one behind it do not live together: it is one event.
+        self.assertEqual(totals["allocated_bytes"], 1000 + 1000 + 100 + 4360 + 3000 + 50)
+        self.assertEqual((totals["allocated_blocks"], totals["temporary_blocks"]), (6, 3))
+        self.assertEqual((totals["peak_bytes"], totals["peak_blocks"]), (3000 + 4360, 2))
+        self.assertEqual((totals["live_at_end_bytes"], totals["live_at_end_blocks"]), (3050, 2))
+        self.assertEqual(totals["copied_bytes"], 1000)
+        self.assertEqual(totals["peak_rounded_bytes"], 3072 + 4608)
+
+    def test_each_view_adds_up_to_the_totals(self):
+        totals = self.data["totals"]
+        series = self.data["series"]
+        entries = [flat[at:at + 7] for flat in series for at in range(0, len(flat), 7)]
+        self.assertEqual(sum(entry[1] for entry in entries), totals["allocated_bytes"])
+        self.assertEqual(sum(entry[1] - entry[3] for entry in entries), totals["live_at_end_bytes"])
+        self.assertEqual(sum(entry[6] for entry in entries), totals["temporary_blocks"])
+        self.assertEqual(sum(self.data["at_peak"]["bytes"]), totals["peak_bytes"])
+        self.assertEqual(max(self.data["slices"]["most_live_bytes"]), totals["peak_bytes"])
+        self.assertEqual(sum(self.data["slices"]["allocated_blocks"]), totals["allocated_blocks"])
+        cells = self.data["lifetimes"]["cells"]
+        self.assertEqual(sum(cells[3::5]), totals["allocated_blocks"])
+        self.assertEqual(sum(self.data["threads"]["allocated_bytes"]), totals["allocated_bytes"])
+
+    def test_without_stacks_no_function_is_named_and_the_way_to_them_is(self):
+        process = snug("report", self.trace)
+        self.assertIn("snug record --stacks", process.stdout)
+        self.assertNotIn("[unknown stack]", process.stdout)
+
+    def test_every_limit_can_be_asked(self):
+        for limit, status in (("peak<=7360", 0), ("peak<7360", 1), ("leaked>3049", 0), ("leaked_blocks<=2", 0), ("copied>=1000", 0),
+                              ("allocations<7", 0), ("allocated<1K", 1), ("temporary<4", 0), ("rounding<1", 1), ("resident<1", 0),
+                              ("peak_blocks<=2, peak<1M", 0)):
+            with self.subTest(limit):
+                self.assertEqual(snug("report", self.trace, "--check", limit).returncode, status)
+
+    def test_what_is_no_limit_is_refused_in_a_line_that_says_why(self):
+        for limit in ("", "peak", "peak<", "peak<1X", "peak<-1", "paek<1M", "<1M", "peak=1M", "peak<1M,,leaked<1M", "peak<99999999999999999999"):
+            with self.subTest(limit):
+                process = snug("report", self.trace, "--check", limit)
+                self.assertEqual((process.returncode, len(process.stderr.splitlines())), (2, 1), process.stderr)
+
+
+class RandomTrace(Files):
+    """Against a plain count of the same events."""
+
+    def test_figures_by_size_are_those_of_a_plain_count(self):
+        draw = random.Random(7)
+        lines, live, calls, key = [], {}, 0, 0
+        by_size = collections.defaultdict(collections.Counter)
+        total = most = temporary = copied = 0
+        at_peak = {}
+
+        def come(size):
+            live[key] = (size, calls)
+            by_size[size]["allocated_blocks"] += 1
+
+        for _ in range(20000):
+            key += 1
+            what = draw.random()
+            size = draw.choice((16, 17, 100, 1000, 4360, 70000, draw.randrange(1, 9000)))
+            # Grows on the whole, with ups and downs.
+            if what < 0.5 + 0.1 * (len(lines) // 1000 % 2) or not live:
+                lines.append(f"a\t{key:x}\t{size}")
+                calls += 1
+                come(size)
+                total += size
+            else:
+                victim = draw.choice(list(live)[-40:])
+                before, came = live.pop(victim)
+                total -= before
+                if what < 0.9:
+                    lines.append(f"f\t{victim:x}")
+                    calls += 1
+                    temporary += calls - came <= 8
+                    by_size[before]["temporary_blocks"] += calls - came <= 8
+                else:
+                    lines.append(f"r\t{victim:x}\t{key:x}\t{size}")
+                    calls += 2
+                    copied += before if size > before else 0
+                    come(size)
+                    total += size
+            if total > most:
+                most, at_peak = total, collections.Counter(size for size, _ in live.values())
+        Path(self.path("lines")).write_text("\n".join(lines) + "\n", encoding="ascii")
+        snug("trace", "import", self.path("lines"), "--from", "lines", "-o", self.path("random.trace"))
+        data = self.data_of(self.path("random.trace"))
+        totals = data["totals"]
+        self.assertEqual((totals["peak_bytes"], totals["peak_blocks"]), (most, sum(at_peak.values())))
+        self.assertEqual((totals["temporary_blocks"], totals["copied_bytes"]), (temporary, copied))
+        self.assertEqual(totals["live_at_end_blocks"], len(live))
+        left = collections.Counter(size for size, _ in live.values())
+        self.assertEqual(len(data["sizes"]), 200)
+        for row in data["sizes"]:
+            size = row["size"]
+            told = (row["allocated_blocks"], row["peak_blocks"], row["live_at_end_blocks"], row["temporary_blocks"])
+            self.assertEqual(told, (by_size[size]["allocated_blocks"], at_peak[size], left[size], by_size[size]["temporary_blocks"]))
+        slices = data["slices"]
+        self.assertLessEqual(len(slices["end_ns"]), 256)
+        self.assertEqual(max(slices["most_live_bytes"]), most)
+        self.assertEqual(slices["live_bytes"][-1], total)
+
+
+class WrongUse(Files):
+    def test_files_that_cannot_be_read_or_written(self):
+        broken = self.path("broken")
+        Path(broken).write_bytes(b"\x89PNG nothing")
+        trace = self.path("lines.trace")
+        Path(self.path("lines")).write_text(LINES.replace(" ", "\t"), encoding="ascii")
+        snug("trace", "import", self.path("lines"), "--from", "lines", "-o", trace)
+        for arguments in ((broken,), (self.path("none"),), (self.folder.name,), (), (trace, "-o", trace), (trace, "--json=" + trace),
+                          (trace, "-o", "/nowhere/page.html"), (trace, "--against", broken), (trace, "--no-replay", "--replay", "glibc"),
+                          (trace, "--replay", "nobody"), (trace, "--temporary", "0")):
+            with self.subTest(arguments):
+                process = snug("report", *arguments)
+                lines = process.stderr.splitlines()
+                self.assertEqual((process.returncode, len(lines)), (2, 1), process.stderr)
+
+    def test_a_trace_that_was_cut_is_read_as_far_as_it_goes(self):
+        trace = self.path("whole.trace")
+        process = snug("record", "-o", trace, PLANTED, "storm")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        cut = self.path("cut.trace")
+        Path(cut).write_bytes(Path(trace).read_bytes()[:-1000])
+        process = snug("report", cut)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("damaged", process.stdout)
+
+    def test_no_event_is_no_crash(self):
+        trace = self.path("empty.trace")
+        Path(self.path("nothing")).write_text("", encoding="ascii")
+        snug("trace", "import", self.path("nothing"), "--from", "lines", "-o", trace)
+        process = snug("report", trace, "--no-replay", "--json=" + self.path("empty.json"), "-o", self.path("empty.html"))
+        self.assertEqual(process.returncode, 3, process.stderr)
+        self.assertEqual(json.loads(Path(self.path("empty.json")).read_text(encoding="utf-8"))["totals"]["peak_bytes"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
