@@ -30,12 +30,18 @@ _snug() {
   allocators+=' snmalloc tbbmalloc tcmalloc tcmalloc_google tlsf'
   [[ $current == *,* ]] && list=${current%,*},
   case $previous in
-    --compare | --on | --allocator | --allocators)
+    --compare | --on | --allocator | --allocators | --replay)
       mapfile -t COMPREPLY < <(compgen -P "$list" -W "$allocators" -- "${current##*,}")
       return
       ;;
     --component)
       mapfile -t COMPREPLY < <(compgen -P "$list" -W 'cell pool compact tlsf' -- "${current##*,}")
+      return
+      ;;
+    --check)
+      mapfile -t COMPREPLY < <(compgen -P "$list" -S '<' -W "peak peak_blocks leaked leaked_blocks allocated allocations temporary
+        copied rounding resident" -- "${current##*,}")
+      compopt -o nospace 2>/dev/null
       return
       ;;
     --conf)
