@@ -22,13 +22,14 @@ struct OwnedSums {
 
 class CallOwners {
  public:
-  // `half`: the slice at whose end half of the time is over.
+  // `half`: the slice at the end of which half of the time is over.
   CallOwners(const CallTree& tree, std::uint32_t half);
 
   // Of each function that owns anything.
   const std::vector<OwnedSums>& sums() const { return sums_; }
-  // "parse (parser.cpp:12), called by run, by main".
+  // "parse (FILE:12), called by run, by main".
   std::string text_of(int node) const;
+  const std::string& name_of(int node) const { return tree_.nodes()[static_cast<std::size_t>(node)].name; }
 
  private:
   static void add(OwnedSums& sums, const CallNode& node, std::uint32_t half);

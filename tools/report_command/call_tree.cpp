@@ -165,14 +165,4 @@ std::vector<int> CallTree::find_nodes(const CallTree& other) {
   return places;
 }
 
-std::string CallTree::path_of(int node, std::size_t most) const {
-  std::string text;
-  for (std::size_t shown = 0; node != kNoCaller && shown != most; ++shown) {
-    const CallNode& function = nodes_[static_cast<std::size_t>(node)];
-    text += shown == 0 ? function.name : (shown == 1 ? ", called by " : " by ") + function.name;
-    node = function.caller;
-  }
-  return text;
-}
-
 }  // namespace snug::tool

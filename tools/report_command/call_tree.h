@@ -44,8 +44,6 @@ class CallTree {
   std::vector<int> find_nodes(const CallTree& other);
 
   const std::vector<CallNode>& nodes() const { return nodes_; }
-  // "parse, called by run, main": at most so many functions, the innermost first.
-  std::string path_of(int node, std::size_t most = 3) const;
 
  private:
   int leaf_of(const std::vector<CallFrame>& frames, const CallStacks& stacks, const Symbols& symbols);

@@ -163,9 +163,9 @@ class Finder {
                            "of all allocations.",
                            count(sums.freed.blocks), pair.first, pair.second,
                            percent(share_of(sums.quick, sums.freed.blocks)), percent(share)),
-           .advice =
-               "Such frees cost most where an allocator keeps memory by thread. Hand over fewer and larger blocks, or "
-               "give buffers back to the thread that fills them.",
+           .advice = "Hand over fewer and larger blocks, or give buffers back to the thread that fills them: an "
+                     "allocator has to bring "
+                     "each of these home to the thread that it came from.",
            .bytes = sums.freed.bytes,
            .share = share,
            .weight = share * 0.6,

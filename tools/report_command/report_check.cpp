@@ -113,6 +113,13 @@ std::vector<ReportCheck::Verdict> ReportCheck::judge(const HeapHistory& history,
   for (const Limit& limit : limits_) {
     const Measure& measure = kMeasures[limit.measure];
     const std::uint64_t value = measure.of_all(history);
+    // What nobody measured keeps no limit.
+    if (measure.of_all == most_resident && history.samples().empty()) {
+      verdicts.push_back(
+          {.holds = false,
+           .line = fmt::format("FAILED: {} is not known: the recording has no sample of it", measure.name)});
+      continue;
+    }
     Verdict verdict{.holds = holds(value, limit.relation, limit.value), .line = {}};
     verdict.line = fmt::format("{}: {} is {}, asked: {}{}", verdict.holds ? "ok" : "FAILED", measure.name,
                                value_text(static_cast<double>(value), measure.unit), measure.name, limit.text);

@@ -76,18 +76,27 @@ ReportCommand::ReportCommand(CLI::App& app) {
   command_->add_flag("--force", forces_, "Overwrite what is there");
   json_option_ =
       command_
-          ->add_option("--json", json_file_, "Write all that the page shows as JSON to FILE; without FILE, to stdout")
+          ->add_option(
+              "--json", json_file_,
+              "Write all that the page shows as JSON to FILE; without FILE, to stdout, and the sentences to stderr")
           ->expected(0, 1)
           ->default_str(kStandardOutput)
           ->type_name("[FILE]");
-  check_option_ = command_->add_option("--check", limits_, "Limits that it has to keep, of " + check_names())
+  check_option_ = command_
+                      ->add_option("--check", limits_,
+                                   "Limits that it has to keep, instead of sentences: <, <=, > or >= a number, of "
+                                   "bytes also as 200M or 1G, of " +
+                                       check_names())
                       ->type_name("LIMIT,...");
   command_->add_option("--against", against_, "Another recording, to compare with")->type_name("FILE");
+  command_->add_option("--against-process", against_process_, "Of that recording which process, as --process")
+      ->type_name("N|NAME");
   auto* no_replay =
       command_->add_flag("--no-replay", replays_not_, "Do not replay it: the page is made in half of the time");
   replay_option_ = command_
                        ->add_option("--replay", allocators_,
-                                    "Replay on snug and on each of these (with -o or --json: unless --no-replay)")
+                                    "Replay on snug and on each of these: asked for by -o and --json as well, unless "
+                                    "--no-replay stands there; on the C library's unless given")
                        ->delimiter(',')
                        ->allow_extra_args(false)
                        ->capture_default_str()
@@ -151,9 +160,9 @@ int ReportCommand::execute() const {
   nlohmann::ordered_json data;
   if (wants_data) data = report_json(read.trace, read.history, read.tree, findings, temporary_events_);
   if (!against_.empty()) {
-    const Read other(against_, "", temporary_events_);
+    const Read other(against_, against_process_, temporary_events_);
+    fmt::print(people, "\n{}", against_text(read.owners, other.owners));
     const std::vector<int> places = read.tree.find_nodes(other.tree);
-    if (!check) fmt::print(people, "\n{}", against_text(read.tree, other.tree, places));
     if (wants_data) {
       data["against"] = against_json(other.trace, other.history, other.tree, places, temporary_events_);
       data["nodes"] = nodes_json(read.tree);
@@ -161,10 +170,11 @@ int ReportCommand::execute() const {
                                                                         nlohmann::ordered_json::array());
     }
   }
-  if ((wants_data && !replays_not_) || replay_option_->count() > 0) {
+  const bool asks_for_replay = replay_option_->count() > 0 || as_recorded_;
+  if ((wants_data && !replays_not_) || asks_for_replay) {
     const WhatIf what_if =
         replay_for_report(read.input, {.allocators = allocators_, .library = library_, .as_recorded = as_recorded_});
-    if (!check) fmt::print(people, "\n{}", what_if_text(what_if.table));
+    if (!check || asks_for_replay) fmt::print(people, "\n{}", what_if_text(what_if.table));
     if (wants_data) {
       data["what_if"] = what_if.table;
       data["map"] = what_if.map;

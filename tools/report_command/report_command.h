@@ -32,6 +32,7 @@ class ReportCommand {
   std::string json_file_;
   std::string limits_;
   std::string against_;
+  std::string against_process_;
   std::string library_;
   std::vector<std::string> allocators_ = {CLibrary::current().name};
   std::uint64_t temporary_events_ = kDefaultTemporaryEvents;

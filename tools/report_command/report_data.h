@@ -30,11 +30,11 @@ ReportedTrace reported_trace(const TraceInput& input, const HeapHistory& history
 // Figures that are of the whole recording, by the names that --check takes.
 nlohmann::ordered_json totals_json(const HeapHistory& history, std::uint64_t temporary_events);
 
-// All but what a replay and a second recording add, whose places are null.
+// All but what a replay and a second recording add: null stands in their places.
 nlohmann::ordered_json report_json(const ReportedTrace& trace, const HeapHistory& history, const CallTree& tree,
                                    const std::vector<ReportFinding>& findings, std::uint64_t temporary_events);
 
-// The part `against`: another recording, whose nodes lie in the first one's tree at `places`.
+// The part `against`: another recording; its nodes lie in the first one's tree at `places`.
 nlohmann::ordered_json against_json(const ReportedTrace& trace, const HeapHistory& history, const CallTree& tree,
                                     const std::vector<int>& places, std::uint64_t temporary_events);
 

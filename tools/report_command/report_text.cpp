@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <vector>
 
 #include "print/quantity.h"
 #include "print/table.h"
@@ -64,25 +67,29 @@ std::string what_if_text(const nlohmann::ordered_json& what_if) {
   return table.text() + "One replay each: `snug replay` has the rounds that a judgement needs.\n";
 }
 
-std::string against_text(const CallTree& tree, const CallTree& other, const std::vector<int>& places) {
-  std::vector<std::pair<std::int64_t, int>> differences;
-  std::vector<std::int64_t> by_node(tree.nodes().size(), 0);
-  for (std::size_t i = 0; i != tree.nodes().size(); ++i)
-    by_node[i] += static_cast<std::int64_t>(tree.nodes()[i].at_peak.bytes);
-  for (std::size_t i = 0; i != places.size(); ++i)
-    by_node[static_cast<std::size_t>(places[i])] -= static_cast<std::int64_t>(other.nodes()[i].at_peak.bytes);
-  for (std::size_t i = 0; i != by_node.size(); ++i)
-    if (by_node[i] != 0) differences.emplace_back(by_node[i], static_cast<int>(i));
-  std::ranges::sort(differences, [](const auto& a, const auto& b) {
-    return std::pair(-std::abs(a.first), a.second) < std::pair(-std::abs(b.first), b.second);
-  });
+std::string against_text(const CallOwners& owners, const CallOwners& other) {
+  struct Difference {
+    std::int64_t bytes = 0;
+    std::string function;
+  };
+  std::map<std::string, Difference> by_name;
+  for (const OwnedSums& sums : other.sums())
+    by_name[other.name_of(sums.node)] = {-static_cast<std::int64_t>(sums.at_peak.bytes), other.text_of(sums.node)};
+  for (const OwnedSums& sums : owners.sums()) {
+    Difference& difference = by_name[owners.name_of(sums.node)];
+    difference.bytes += static_cast<std::int64_t>(sums.at_peak.bytes);
+    difference.function = owners.text_of(sums.node);
+  }
+  std::vector<Difference> differences;
+  for (const auto& [name, difference] : by_name)
+    if (difference.bytes != 0) differences.push_back(difference);
+  std::ranges::stable_sort(
+      differences, [](const Difference& a, const Difference& b) { return std::abs(a.bytes) > std::abs(b.bytes); });
   if (differences.empty()) return "At their peaks both have the same of each function.\n";
   std::string text = "What this recording has more (+) or less (-) at its peak than the other:\n";
-  for (std::size_t i = 0; i != std::min(differences.size(), kMostFunctions); ++i) {
-    const auto [difference, node] = differences[i];
-    text += fmt::format("  {}{:<10} {}\n", difference < 0 ? "-" : "+",
-                        bytes(static_cast<std::uint64_t>(std::abs(difference))), tree.path_of(node));
-  }
+  for (std::size_t i = 0; i != std::min(differences.size(), kMostFunctions); ++i)
+    text += fmt::format("  {}{:<10} {}\n", differences[i].bytes < 0 ? "-" : "+",
+                        bytes(static_cast<std::uint64_t>(std::abs(differences[i].bytes))), differences[i].function);
   return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "report_command/call_owners.h"
 #include "report_command/report_data.h"
 
 namespace snug::tool {
@@ -13,7 +14,7 @@ std::string report_text(const ReportedTrace& trace, const HeapHistory& history,
 // A line for each allocator that the recording was replayed on; `what_if` as replay_for_report() has it.
 std::string what_if_text(const nlohmann::ordered_json& what_if);
 
-// The functions of which another recording has more or less at its peak, the most first.
-std::string against_text(const CallTree& tree, const CallTree& other, const std::vector<int>& places);
+// The functions that hold more or less at the peak of this recording than at that of another one, the most first.
+std::string against_text(const CallOwners& owners, const CallOwners& other);
 
 }  // namespace snug::tool

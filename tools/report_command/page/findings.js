@@ -3,17 +3,17 @@
 (() => {
   const { element, words } = Snug;
   const KINDS = {
-    leak: "left at the end",
+    leak: "left at the end, and growing",
+    held: "left at the end",
     temporary: "short-lived",
     rounding: "rounding",
     growth: "growth",
     handover: "handover",
-    idle: "idle memory",
+    spike: "short peak",
     peak: "peak",
-    large: "large blocks",
   };
   // The tab of the flame graph in which a finding of the kind is visible.
-  const TAB = { leak: "left", temporary: "temporary", growth: "growth", rounding: "peak", peak: "peak", large: "peak" };
+  const TAB = { leak: "left", held: "left", temporary: "temporary", growth: "allocated", rounding: "peak", peak: "peak" };
 
   function ways(finding, recording) {
     const made = [];
@@ -40,7 +40,7 @@
         Snug.views.show("threads", () => Snug.threads.showPair(...finding.threads));
       });
     }
-    if (finding.kind === "idle") way("Show memory over time", () => Snug.views.show("time"));
+    if (finding.kind === "spike") way("Show memory over time", () => Snug.views.show("time"));
     return made;
   }
 

@@ -20,8 +20,8 @@
     allocated: ["All that was allocated, whether it was freed or not.", "What was allocated in the selected time."],
     left: ["What was never freed.", "At most this was allocated in the selected time and is live at its end."],
     temporary: [
-      "What was freed within a few events of its thread: work that need not be done.",
-      "What was freed within a few events of its thread, in the selected time.",
+      "What was freed within a few calls of its thread: work that need not be done.",
+      "What was freed within a few calls of its thread, in the selected time.",
     ],
     growth: [
       "What is live at the end and was not at the beginning.",

@@ -85,8 +85,8 @@
               share(totals.temporary_blocks, totals.allocated_blocks),
               `${blocks(totals.temporary_blocks)} (${bytes(totals.temporary_bytes)}) freed within ${words.things(
                 totals.temporary_events || 0,
-                "event",
-                "events",
+                "call",
+                "calls",
               )} of the thread`,
               totals.allocated_blocks ? totals.temporary_blocks / totals.allocated_blocks : 0,
             ),
@@ -112,7 +112,7 @@
     }
     if (totals.resident_peak_bytes !== null)
       parts.push(`The kernel counted ${bytes(totals.resident_peak_bytes)} resident at most.`);
-    if (totals.copied_bytes > 0) parts.push(`Growing blocks copied ${bytes(totals.copied_bytes)}.`);
+    if (totals.copied_bytes > 0) parts.push(`Growing blocks copied up to ${bytes(totals.copied_bytes)}.`);
     if (totals.freed_by_others_blocks > 0) {
       parts.push(
         `${blocks(totals.freed_by_others_blocks)} ${
