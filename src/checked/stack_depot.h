@@ -18,7 +18,8 @@ namespace snug {
 
 class StackDepot {
  public:
-  // Before any other use. If there is no memory, no stack is kept.
+  // Before any other use. Maps its tables, longer than the arena's stock, by system calls. If there is no memory, no
+  // stack is kept.
   void open(MetaArena& arena);
 
   // The number of the stack's frames, below 2^24; 0 if they are not kept. O(frames) expected.

@@ -36,8 +36,9 @@ class CoreHeaps {
   CoreHeaps(const CoreHeaps&) = delete;
   CoreHeaps& operator=(const CoreHeaps&) = delete;
 
-  // Called before any use. Each heap has handles for at most `slots` blocks, fewer if there are many cores, or few
-  // addresses. False: there is no memory.
+  // Called before any use, with what the C interface is told (snug_compact_options; no key of SNUG_CONF is about it).
+  // Each heap has handles for at most `slots` blocks, fewer if there are many cores, or few addresses. False: there is
+  // no memory.
   bool open(size_t cores, size_t slots);
   // Nothing may be pinned.
   void close();

@@ -6,7 +6,9 @@
 //
 // A tool finds it among the process's open files by its name, locks it (flock), writes its request, adds 1 to
 // `requests` and wakes that word; then it waits until `answers` is equal to it. The lock goes with the tool. What a
-// tool writes may be anything: the process reads each word once, and checks it. The memory cannot be made shorter.
+// tool writes may be anything: the process reads each word once, and checks it (allocator/control_answers.cpp refuses
+// what is no command). A tool checks what a process has written in tools/live/live_process.cpp. The memory cannot be
+// made shorter.
 //
 // The format is for tools of the same version; `version` changes with it.
 #pragma once

@@ -33,7 +33,7 @@ void* map_shared(long file, size_t bytes);
 void* map_read_only(size_t bytes);
 
 // False if nothing was given back (locked memory, say); the contents are then unchanged. The memory must be writable:
-// the first purges of the process check that purged memory really reads as zero.
+// the first purges of the process check that purged memory really reads as zero. Calls madvise(MADV_DONTNEED) alone.
 bool purge(void* start, size_t bytes);
 
 // True if addresses that go back would come again: a page goes back, and comes again. False if a filter refuses such

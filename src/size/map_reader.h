@@ -1,5 +1,6 @@
 // MapReader: reads a size-class map's text, piece by piece, without memory of its own: malloc is not there yet when the
-// drop-in asks for it.
+// drop-in asks for it. The thread that opens the allocator reads a map, under its lock of opening, for which a fork
+// waits.
 //
 //   # a comment, to the end of its line
 //   16 1023          bytes of a block, blocks that a thread may cache: one class a line, sizes rising

@@ -26,7 +26,8 @@ class HeapRegistry {
 
   constexpr HeapRegistry(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
 
-  // The wake event to notify when blocks come home.
+  // The wake event to notify when blocks come home. Called by the thread that opens the allocator, under its lock of
+  // opening, behind open(); all else here by any thread.
   void set_wake_event(WakeEvent& wake_event) { wake_event_ = &wake_event; }
 
   // Before any other use; false if the OS refuses memory.

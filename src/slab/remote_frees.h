@@ -13,6 +13,8 @@
 // set a bit and has neither to name the word nor to post the slab touches it no more; one that has to is waited for, as
 // no thread takes the bits before that. Nothing is allocated, and nothing grows: any number of blocks of any number of
 // senders has its place. A bit that is set already is a block freed twice.
+//
+// Every order of steps is run by tests/schedule/mailbox_proof_test.cpp.
 #pragma once
 
 #include <stddef.h>

@@ -71,6 +71,7 @@ class alignas(64) SlabHeap {
   size_t take_group(size_t size_class, void** end) SNUG_REQUIRES(lock());
 
   // Takes back `count` blocks of one class, of any owners. Ends the process if one of them is not a block, or is free.
+  // Inside, other heaps' locks are tried alone, and those of the span store and of the arena are taken.
   void flush(size_t size_class, void* const* blocks, size_t count) SNUG_REQUIRES(lock());
 
   // Sends blocks of one class to the heap that owned their slabs a moment ago.

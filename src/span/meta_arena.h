@@ -23,7 +23,8 @@ class alignas(kCacheLine) MetaArena {
   // own memory reaches no record. To be called before the first record is allocated.
   void guard() { is_guarded_ = true; }
 
-  // Zeroed memory aligned to 64 bytes, or null. Thread-safe, O(1).
+  // Zeroed memory aligned to 64 bytes, or null. Thread-safe, O(1); maps more by a system call where its stock is used
+  // up.
   void* allocate(size_t bytes);
 
   // A mapping of its own, for a table that is longer than a record: zeroed, in whole OS pages, between two guard pages

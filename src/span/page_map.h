@@ -13,7 +13,8 @@
 // The arrays (about 9 bytes a page) are mapped whole and read-only, so that any index in the window may be read and
 // the OS accounts for nothing; the parts that describe a reservation become writable with it. Only the owner of a page
 // writes its class and its entry: the heap of its slab under that heap's lock, the span store under its own for free
-// spans, runs and records, a compacting heap for its pages. Any thread reads them, without a lock.
+// spans, runs and records, a compacting heap for its pages. Any thread reads them, without a lock. That they say what
+// is so is checked by their owners: SpanStore::check() and SlabHeap::check().
 #pragma once
 
 #include <stddef.h>
