@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -72,6 +73,9 @@ class PlantedFaults(Files):
     def test_of_a_program_without_a_fault_none_is_told(self):
         kinds = {finding["kind"] for finding in self.data_of(self.recorded("nothing"))["findings"]}
         self.assertLessEqual(kinds, {"held", "peak"})
+
+    def test_blocks_that_do_not_grow_are_not_told_to(self):
+        self.assertEqual(self.data_of(self.recorded("ring"))["totals"]["copied_bytes"], 0)
 
     def test_a_leaks_figures_are_right(self):
         data = self.data_of(self.recorded("leak"))
@@ -176,6 +180,20 @@ class KnownFigures(Files):
                 self.assertEqual((process.returncode, len(process.stderr.splitlines())), (2, 1), process.stderr)
 
 
+    def test_blocks_from_before_the_recording_are_not_allocated(self):
+        # A part of a trace finds the blocks that lived at its begin.
+        part = self.path("part.trace")
+        process = snug("trace", "cut", self.trace, "--from", "0.00000023", "-o", part)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        told = json.loads(snug("trace", "info", part, "--json").stdout)["blocks"]
+        data = self.data_of(part)
+        self.assertEqual(data["totals"]["allocated_blocks"], told["came"])
+        self.assertLess(told["came"], self.data["totals"]["allocated_blocks"])
+        self.assertEqual(data["totals"]["freed_by_others_blocks"], 0)
+        self.assertEqual(data["totals"]["live_at_end_bytes"], self.data["totals"]["live_at_end_bytes"])
+        self.assertIn("were there before the recording", data["trace"]["notes"][0])
+
+
 class RandomTrace(Files):
     """Against a plain count of the same events."""
 
@@ -250,6 +268,29 @@ class WrongUse(Files):
                 process = snug("report", *arguments)
                 lines = process.stderr.splitlines()
                 self.assertEqual((process.returncode, len(lines)), (2, 1), process.stderr)
+
+    def test_no_output_destroys_another_or_an_input(self):
+        trace, old = self.path("inputs.trace"), self.path("old.trace")
+        Path(self.path("lines")).write_text(LINES.replace(" ", "\t"), encoding="ascii")
+        for file in (trace, old):
+            snug("trace", "import", self.path("lines"), "--from", "lines", "-o", file)
+        before = Path(old).read_bytes()
+        for arguments in (("-o", old, "--against", old), ("--json=" + old, "--against", old), ("-o", self.path("x"), "--json=" + self.path("x")),
+                          ("-o", "-", "--json")):
+            with self.subTest(arguments):
+                process = snug("report", trace, "--no-replay", "--force", *arguments)
+                self.assertEqual((process.returncode, len(process.stderr.splitlines())), (2, 1), process.stderr)
+        self.assertEqual(Path(old).read_bytes(), before)
+        self.assertFalse(Path(self.path("x")).exists())
+
+    def test_a_full_disk_is_told(self):
+        trace = self.path("full.trace")
+        Path(self.path("lines")).write_text(LINES.replace(" ", "\t"), encoding="ascii")
+        snug("trace", "import", self.path("lines"), "--from", "lines", "-o", trace)
+        for arguments in ((), ("--check", "peak<1G"), ("--no-replay", "--json"), ("--no-replay", "-o", "-")):
+            with self.subTest(arguments), open("/dev/full", "w", encoding="ascii") as full:
+                process = subprocess.run([TOOL, "report", trace, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(process.returncode, 2, process.stderr)
 
     def test_a_trace_that_was_cut_is_read_as_far_as_it_goes(self):
         trace = self.path("whole.trace")

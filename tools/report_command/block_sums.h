@@ -3,8 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+
+#include "print/quantity.h"
 
 namespace snug::tool {
+
+// "1 block", "12,345 blocks".
+inline std::string blocks_text(std::uint64_t blocks) {
+  return blocks == 1 ? "1 block" : value_text(static_cast<double>(blocks), kCount) + " blocks";
+}
 
 struct BlockSums {
   std::uint64_t blocks = 0;

@@ -14,6 +14,7 @@ namespace snug::tool {
 namespace {
 
 constexpr const char* kUnknown = "[unknown stack]";
+constexpr const char* kOthers = "[others]";
 
 constexpr std::array<std::string_view, 22> kPlumbing = {
     "std::",  "__gnu_cxx::", "operator new", "malloc",  "calloc",  "realloc",  "aligned_alloc", "posix_memalign",
@@ -89,7 +90,7 @@ CallTree::CallTree(const HeapHistory& history, const Symbols& symbols, std::size
     return all;
   }();
   for (const auto& [number, stack] : ordered) {
-    const int leaf = leaf_of(history.stacks().frames_of(number), history.stacks(), symbols);
+    const int leaf = node_of(number, history.stacks(), symbols);
     CallNode own;
     own.all = stack->all;
     own.at_peak = stack->live.at_peak(history.peaks());
@@ -98,22 +99,34 @@ CallTree::CallTree(const HeapHistory& history, const Symbols& symbols, std::size
     own.series = stack->series;
     add_own(nodes_[static_cast<std::size_t>(leaf)], own);
   }
+  by_stack_.clear();
   if (nodes_.size() > most) prune(most);
 }
 
-int CallTree::leaf_of(const std::vector<CallFrame>& frames, const CallStacks& stacks, const Symbols& symbols) {
-  if (frames.empty()) return child(kNoCaller, kUnknown);
+// Frames share their callers: each is looked at once, however many stacks it is in.
+int CallTree::node_of(std::uint64_t stack, const CallStacks& stacks, const Symbols& symbols) {
+  std::vector<std::pair<std::uint64_t, CallFrame>> unknown;
   int node = kNoCaller;
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-    const std::vector<Symbol>& functions = symbols.at(*frame);
+  for (auto frame = stacks.frames().find(stack); frame != stacks.frames().end();
+       frame = stacks.frames().find(frame->second.caller)) {
+    const auto known = by_stack_.find(frame->first);
+    if (known != by_stack_.end()) {
+      node = known->second;
+      break;
+    }
+    unknown.emplace_back(frame->first, frame->second);
+  }
+  for (auto frame = unknown.rbegin(); frame != unknown.rend(); ++frame) {
+    const std::vector<Symbol>& functions = symbols.at(frame->second);
     for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
       node = child(node, printable(function->function));
       CallNode& of_function = nodes_[static_cast<std::size_t>(node)];
-      if (of_function.place.empty()) of_function.place = place_text(*function, *frame, stacks);
+      if (of_function.place.empty()) of_function.place = place_text(*function, frame->second, stacks);
       of_function.is_plumbing = is_plumbing(function->function, function->file);
     }
+    by_stack_.emplace(frame->first, node);
   }
-  return node;
+  return node == kNoCaller ? child(kNoCaller, kUnknown) : node;
 }
 
 int CallTree::child(int caller, const std::string& name) {
@@ -137,11 +150,21 @@ void CallTree::prune(std::size_t most) {
   for (std::size_t i = 0; i != most; ++i) stays[static_cast<std::size_t>(by_worth[i])] = true;
   std::vector<int> place(nodes_.size());
   std::vector<CallNode> kept;
+  int others = kNoCaller;
   by_name_.clear();
   for (std::size_t i = 0; i != nodes_.size(); ++i) {
     CallNode& node = nodes_[i];
     const int caller = node.caller == kNoCaller ? kNoCaller : place[static_cast<std::size_t>(node.caller)];
-    if (stays[i] || caller == kNoCaller) {
+    if (!stays[i] && caller == kNoCaller) {
+      // Outermost functions that are not worth a node are in one.
+      if (others == kNoCaller) {
+        others = static_cast<int>(kept.size());
+        kept.emplace_back().name = kOthers;
+        by_name_.emplace(std::pair(kNoCaller, kOthers), others);
+      }
+      place[i] = others;
+      add_own(kept[static_cast<std::size_t>(others)], node);
+    } else if (stays[i]) {
       node.caller = caller;
       place[i] = static_cast<int>(kept.size());
       by_name_.emplace(std::pair(caller, node.name), place[i]);

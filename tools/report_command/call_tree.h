@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,7 @@ bool is_plumbing(const std::string& function, const std::string& file);
 
 class CallTree {
  public:
-  CallTree(const HeapHistory& history, const Symbols& symbols, std::size_t most = kMostNodes);
+  CallTree(const HeapHistory& history, const Symbols& symbols, std::size_t most);
 
   // Where each node of another tree is in this one, which gets the functions that it lacks.
   std::vector<int> find_nodes(const CallTree& other);
@@ -46,12 +47,13 @@ class CallTree {
   const std::vector<CallNode>& nodes() const { return nodes_; }
 
  private:
-  int leaf_of(const std::vector<CallFrame>& frames, const CallStacks& stacks, const Symbols& symbols);
+  int node_of(std::uint64_t stack, const CallStacks& stacks, const Symbols& symbols);
   int child(int caller, const std::string& name);
   void prune(std::size_t most);
 
   std::vector<CallNode> nodes_;
   std::map<std::pair<int, std::string>, int> by_name_;
+  std::unordered_map<std::uint64_t, int> by_stack_;  // of each frame of the trace the innermost node, while it is read
 };
 
 }  // namespace snug::tool

@@ -20,7 +20,6 @@ constexpr std::uint32_t kLeastSlices = 20;  // of time, to speak of its tenths
 std::string bytes(std::uint64_t value) { return value_text(static_cast<double>(value), kBytes); }
 std::string count(std::uint64_t value) { return value_text(static_cast<double>(value), kCount); }
 std::string percent(double share) { return fmt::format("{:.{}f}%", share * 100, share < 0.0995 && share > 0 ? 1 : 0); }
-std::string blocks(std::uint64_t value) { return value == 1 ? "1 block" : count(value) + " blocks"; }
 double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -62,7 +61,7 @@ class Finder {
     const bool grows = half < sums.live.bytes / 4 * 3;
     ReportFinding finding{.kind = grows ? "leak" : "held", .sentence = {}, .advice = {}};
     finding.sentence = fmt::format("{} in {}{} are never freed: {} of the peak.", bytes(sums.live.bytes),
-                                   blocks(sums.live.blocks), of, percent(share));
+                                   blocks_text(sums.live.blocks), of, percent(share));
     if (grows) {
       finding.sentence += fmt::format(" At half of the time they were {}.", bytes(half));
       finding.advice =
@@ -114,7 +113,7 @@ class Finder {
     if (share < 0.25 || sums.at_peak.bytes < kLeastBytes) return;
     put({.kind = "peak",
          .sentence = fmt::format("{} of the peak, {} in {}, is{}.", percent(share), bytes(sums.at_peak.bytes),
-                                 blocks(sums.at_peak.blocks), of),
+                                 blocks_text(sums.at_peak.blocks), of),
          .advice = "This is where less memory begins: fewer or smaller blocks here lower the peak by as much.",
          .bytes = sums.at_peak.bytes,
          .share = share,

@@ -14,6 +14,7 @@ using trace::Operation;
 namespace {
 
 constexpr std::uint64_t kOsPage = 4096;
+constexpr std::uint64_t kMostSize = std::uint64_t{1} << 56;
 
 // The table is one of addresses, and their lowest four bits say nothing.
 constexpr std::uint64_t key_of(trace::BlockId block) { return std::rotl(static_cast<std::uint64_t>(block), 4); }
@@ -26,6 +27,7 @@ std::size_t life_bin(std::uint64_t steps) { return std::min<std::size_t>(std::bi
 }  // namespace
 
 std::uint64_t bytes_on_snug(std::uint64_t size) {
+  if (size > kMostSize) return size;  // no block has it, whatever a file says
   const std::uint64_t pages = (size + kOsPage - 1) / kOsPage * kOsPage;
   if (size > kRoomyTable.max_size) return pages;
   // The program writes no OS page behind the block's last byte.
@@ -41,16 +43,17 @@ HeapHistory::HeapHistory(TraceInput& input, std::uint64_t temporary_events) : te
 
 void HeapHistory::add(const Event& event) {
   ++events_;
+  if (event.thread != last_thread_ || threads_.empty()) threads_.insert(last_thread_ = event.thread);
   stacks_.add(event);
   advance(event.time);
   if (event.operation == Operation::kSample) look_at_sample(event);
   if (event.operation == Operation::kLost) lost_ += event.values[0];
   if (event.is_refused) ++refused_;
-  if (event.effect() == trace::Effect::kFinds) come(event, event.block);
+  if (event.effect() == trace::Effect::kFinds) come(event, event.block, true);
   // What a reallocation makes of a block comes before the block goes: the growth is told of the new one's stack.
   const bool moves = event.frees() && event.allocates();
   if (event.frees()) go(event, moves);
-  if (event.allocates()) come(event, event.result);
+  if (event.allocates()) come(event, event.result, false);
 }
 
 // Times of two threads may be told in another order than the events have; no slice is entered again.
@@ -67,7 +70,7 @@ void HeapHistory::advance(std::uint64_t time) {
   slice_ = slices_.slice_of(last_time_);
 }
 
-void HeapHistory::come(const Event& event, trace::BlockId id) {
+void HeapHistory::come(const Event& event, trace::BlockId id, bool is_found) {
   ThreadTail& tail = tails_[event.thread];
   ++tail.events;
   if (places_.find(key_of(id)) != trace::BlockId::kNone) {
@@ -85,20 +88,24 @@ void HeapHistory::come(const Event& event, trace::BlockId id) {
     places_.put(key_of(id), {trace::BlockId{free_places_.back() + 1ULL}});
     free_places_.pop_back();
   }
-  tail.last[tail.events % ThreadTail::kKept] = {event.stack, event.size};
+  tail.last[tail.events % ThreadTail::kKept] = {id, event.stack, event.size};
   stack.live.add(event.size, peaks_);
-  stack.all.allocated.add(event.size);
-  stack.series.at(slice_).allocated.add(event.size);
+  stack.series.at(slice_).allocated.add(event.size);  // found ones, too: what comes less what goes is what lives
   of_size.live.add(event.size, peaks_);
-  of_size.allocated.add(event.size);
-  by_thread_[event.thread].add(event.size);
-  allocated_.add(event.size);
+  if (is_found) {
+    found_.add(event.size);
+  } else {
+    stack.all.allocated.add(event.size);
+    of_size.allocated.add(event.size);
+    by_thread_[event.thread].add(event.size);
+    allocated_.add(event.size);
+  }
   live_.add(event.size, peaks_);
   rounded_ += bytes_on_snug(event.size);
   ProcessSums& process = process_.at(slice_);
   process.live = live_.live();
   process.rounded = rounded_;
-  process.allocated.add(event.size);
+  if (!is_found) process.allocated.add(event.size);
   process.most_live = std::max(process.most_live, live_.live().bytes);
   if (live_.live().bytes <= peak_bytes_) return;
   peak_bytes_ = live_.live().bytes;
@@ -108,15 +115,15 @@ void HeapHistory::come(const Event& event, trace::BlockId id) {
 }
 
 void HeapHistory::go(const Event& event, bool stays_as_other) {
-  const auto found = static_cast<std::uint64_t>(places_.find(key_of(event.block)));
-  if (found == 0) {
+  Block* const place = block_of(event.block);
+  if (place == nullptr) {
     ++impossible_;
     return;
   }
   places_.take(key_of(event.block));
-  const Block block = live_blocks_[found - 1];
-  live_blocks_[found - 1].stack = nullptr;
-  free_places_.push_back(static_cast<std::uint32_t>(found - 1));
+  const Block block = *place;
+  place->stack = nullptr;
+  free_places_.push_back(static_cast<std::uint32_t>(place - live_blocks_.data()));
   ThreadTail& tail = tails_[event.thread];
   ++tail.events;
   const std::uint32_t owner = trace::thread_of(event.block);
@@ -124,7 +131,7 @@ void HeapHistory::go(const Event& event, bool stays_as_other) {
   const bool is_temporary =
       !stays_as_other && owner == event.thread && tail.events - block.thread_event <= temporary_events_;
   if (stays_as_other) {
-    if (event.size > block.size) note_growth(by_stack_[event.stack], block.size, event.size);
+    if (event.size > block.size) note_growth(by_stack_[event.stack], 1, block.size, event.size);
   } else if (owner == event.thread) {
     look_for_growth(block, tail);
   }
@@ -143,7 +150,7 @@ void HeapHistory::go(const Event& event, bool stays_as_other) {
   HandOverSums& pair = hand_overs_[{owner, event.thread}].at(slice_);
   pair.freed.add(block.size);
   if (age * trace::kNanosecondsPerStep <= kQuickNanoseconds) ++pair.quick;
-  if (owner != event.thread) freed_by_others_.add(block.size);
+  if (owner != event.thread && owner != 0) freed_by_others_.add(block.size);
   live_.remove(block.size, peaks_);
   rounded_ -= bytes_on_snug(block.size);
   ProcessSums& process = process_.at(slice_);
@@ -153,21 +160,38 @@ void HeapHistory::go(const Event& event, bool stays_as_other) {
   process.freed_bytes += block.size;
 }
 
-void HeapHistory::note_growth(StackHistory& stack, std::uint64_t before, std::uint64_t after) {
+void HeapHistory::note_growth(StackHistory& stack, std::uint64_t steps, std::uint64_t copied, std::uint64_t size) {
   for (GrowthSums* const sums : {&stack.growth, &growth_}) {
-    ++sums->times;
-    sums->copied_bytes += before;
-    sums->most_bytes = std::max(sums->most_bytes, after);
+    sums->times += steps;
+    sums->copied_bytes += copied;
+    sums->most_bytes = std::max(sums->most_bytes, size);
   }
 }
 
-// As a std::vector does it: a block of one and a half to twice the size, then the old one goes.
-void HeapHistory::look_for_growth(const Block& freed, const ThreadTail& tail) {
+HeapHistory::Block* HeapHistory::block_of(trace::BlockId id) {
+  const auto found = static_cast<std::uint64_t>(places_.find(key_of(id)));
+  return found == 0 ? nullptr : &live_blocks_[found - 1];
+}
+
+// As a std::vector grows: a block of twice or one and a half times the size comes, then the old one goes. Blocks of any
+// sizes look so now and then, but not three times one behind the other.
+void HeapHistory::look_for_growth(const Block& freed, ThreadTail& tail) {
+  constexpr std::uint64_t kSteps = 3;
+  constexpr std::uint64_t kSlack = 32;  // a header, a terminating zero, the rounding of an element's size
+  const auto is_near = [](std::uint64_t size, std::uint64_t wanted) {
+    return size <= wanted + kSlack && size + kSlack >= wanted;
+  };
   if (freed.stack_number == 0) return;
-  for (const auto& [stack, size] : tail.last) {
-    const bool is_grown = size >= freed.size + freed.size / 4 && size <= 2 * freed.size + 64;
-    if (stack != freed.stack_number || !is_grown) continue;
-    note_growth(*freed.stack, freed.size, size);
+  for (ThreadTail::Allocation& last : tail.last) {
+    const bool is_grown = last.stack == freed.stack_number && last.size > freed.size &&
+                          (is_near(last.size, 2 * freed.size) || is_near(last.size, freed.size + freed.size / 2));
+    Block* const grown = is_grown ? block_of(last.block) : nullptr;
+    if (grown == nullptr) continue;
+    last = {};  // it is no other block's
+    grown->steps = freed.steps + 1;
+    grown->copied = freed.copied + freed.size;
+    if (grown->steps > kSteps) note_growth(*grown->stack, 1, freed.size, grown->size);
+    if (grown->steps == kSteps) note_growth(*grown->stack, kSteps, grown->copied, grown->size);
     return;
   }
 }
@@ -177,7 +201,8 @@ void HeapHistory::look_at_sample(const Event& event) {
   const std::uint64_t value = event.values[1];
   if (measure == Measure::kHeap) sample_.heap = value;
   if (measure == Measure::kMappedBytes) mapped_in_use_ = value;
-  if (measure == Measure::kUsedBytes) sample_.in_use = value + mapped_in_use_;
+  // The allocator answers behind the sample that has asked it.
+  if (measure == Measure::kUsedBytes && !samples_.empty()) samples_.back().in_use = value + mapped_in_use_;
   if (measure != Measure::kResident) return;
   sample_.resident = value;
   sample_.time = last_time_;

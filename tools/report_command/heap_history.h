@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -131,12 +132,15 @@ class HeapHistory {
   const LiveSums& live() const { return live_; }
   const BlockSums& allocated() const { return allocated_; }
   const BlockSums& temporary() const { return temporary_; }
+  // Blocks that were there before the recording; they are in nothing that was allocated.
+  const BlockSums& found() const { return found_; }
   const BlockSums& freed_by_others() const { return freed_by_others_; }
   const GrowthSums& growth() const { return growth_; }
   BlockSums at_peak() const { return live_.at_peak(peaks_); }
   std::uint64_t peaks() const { return peaks_; }  // for LiveSums::at_peak() of the rest
   std::uint64_t peak_time() const { return peak_time_; }
   std::uint64_t rounded_at_peak() const { return rounded_at_peak_; }
+  std::size_t threads() const { return threads_.size(); }  // that have an event
   std::uint64_t last_time() const { return last_time_; }
   std::uint64_t events() const { return events_; }
   std::uint64_t refused() const { return refused_; }
@@ -151,12 +155,15 @@ class HeapHistory {
     std::uint64_t size;
     std::uint64_t time;
     std::uint64_t thread_event;  // its number among those of its thread
+    std::uint64_t steps = 0;     // by which it has grown so far, each time into a new block
+    std::uint64_t copied = 0;    // bytes, in these
   };
-  // The last blocks that a thread was given: where one of them is larger than a block which the thread frees then, and
-  // of the same stack, that block grew.
+  // The last blocks that a thread was given: where one of them has twice or one and a half times the size of a block
+  // which the thread frees then, and its stack, that block may have grown. It has if it does so three times.
   struct ThreadTail {
     static constexpr std::size_t kKept = 4;
     struct Allocation {
+      trace::BlockId block = trace::BlockId::kNone;
       std::uint64_t stack = 0;
       std::uint64_t size = 0;
     };
@@ -166,10 +173,11 @@ class HeapHistory {
 
   void add(const trace::Event& event);
   void advance(std::uint64_t time);
-  void come(const trace::Event& event, trace::BlockId block);
+  void come(const trace::Event& event, trace::BlockId block, bool is_found);
+  Block* block_of(trace::BlockId id);
   void go(const trace::Event& event, bool stays_as_other);
-  void note_growth(StackHistory& stack, std::uint64_t before, std::uint64_t after);
-  void look_for_growth(const Block& freed, const ThreadTail& tail);
+  void note_growth(StackHistory& stack, std::uint64_t steps, std::uint64_t copied, std::uint64_t size);
+  void look_for_growth(const Block& freed, ThreadTail& tail);
   void look_at_sample(const trace::Event& event);
   void end();
 
@@ -196,6 +204,7 @@ class HeapHistory {
   std::uint64_t rounded_ = 0;
   BlockSums allocated_;
   BlockSums temporary_;
+  BlockSums found_;
   BlockSums freed_by_others_;
   GrowthSums growth_;
   std::uint64_t peaks_ = 0;
@@ -204,6 +213,8 @@ class HeapHistory {
   std::uint64_t rounded_at_peak_ = 0;
   std::uint64_t last_time_ = 0;
   std::uint64_t events_ = 0;
+  std::unordered_set<std::uint32_t> threads_;
+  std::uint32_t last_thread_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t lost_ = 0;
   std::uint64_t impossible_ = 0;

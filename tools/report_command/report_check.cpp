@@ -104,7 +104,7 @@ ReportCheck::ReportCheck(const std::string& limits) {
     if (!number) refuse(limit, fmt::format("'{}' is no number of bytes or blocks", value));
     limits_.push_back({static_cast<std::size_t>(measure - kMeasures.begin()), *relation, *number, *relation + value});
   }
-  if (limits_.empty()) refuse(limits, "it says no limit");
+  if (limits_.empty() || limits.ends_with(',')) refuse(limits, "there is a limit missing");
 }
 
 std::vector<ReportCheck::Verdict> ReportCheck::judge(const HeapHistory& history, const CallOwners& owners,

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -10,6 +15,8 @@
 
 #include "input/process_option.h"
 #include "input/trace_input.h"
+#include "library/allocator_catalogue.h"
+#include "library/snug_library.h"
 #include "report_command/report_check.h"
 #include "report_command/report_data.h"
 #include "report_command/report_page.h"
@@ -23,6 +30,8 @@
 namespace snug::tool {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* kStandardOutput = "-";
 
@@ -49,12 +58,13 @@ and was read as far as it could be, or is empty.)";
 
 // A recording with all that is derived from it.
 struct Read {
-  Read(const std::string& path, const std::string& process, std::uint64_t temporary_events)
+  // A tree that is compared keeps all its nodes: what one has and the other has not would be told as a difference.
+  Read(const std::string& path, const std::string& process, std::uint64_t temporary_events, std::size_t most_nodes)
       : input(path, Telling::kAll, process),
         history(input, temporary_events),
-        tree(history, Symbols(history.stacks())),
+        tree(history, Symbols(history.stacks()), most_nodes),
         owners(tree, history.slices().slice_of(history.last_time()) / 2),
-        trace(reported_trace(input, history)) {}
+        trace(reported_trace(input, history, process.empty() && input.index().processes().size() > 1)) {}
 
   TraceInput input;
   HeapHistory history;
@@ -114,27 +124,54 @@ ReportCommand::ReportCommand(CLI::App& app) {
       ->type_name("PATH");
 }
 
-// Before a long reading, not after it.
+// Before a long reading, not after it. Nothing is made of what may be refused yet.
 void ReportCommand::expect_outputs() const {
   if (!page_file_.empty() && !has_report_page()) report_page({});
+  if (page_file_ == kStandardOutput && writes_json_to_standard_output())
+    throw UserError("-o - and --json without a FILE both write to standard output");
+  if (replays()) find_allocators(allocators_, find_snug_library(library_), "--replay");
   for (const std::string& path : {page_file_, json_file_}) {
     if (path.empty() || path == kStandardOutput) continue;
     expect_other_file(file_, path);
+    if (!against_.empty()) expect_other_file(against_, path);
     std::error_code error;
-    if (!forces_ && std::filesystem::file_size(path, error) != 0 && !error && std::filesystem::is_regular_file(path))
+    const fs::file_status status = fs::status(path, error);
+    if (fs::is_directory(status)) throw UserError(fmt::format("cannot write '{}': it is a folder", path));
+    if (!forces_ && fs::is_regular_file(status) && fs::file_size(path, error) != 0)
       throw UserError(fmt::format("'{}' is there already; --force overwrites it", path));
-    if (std::ofstream file(path, std::ios::app); !file) throw UserError(fmt::format("cannot write '{}'", path));
+    const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+    if (access(fs::exists(status) ? path.c_str() : folder.c_str(), W_OK) != 0)
+      throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   }
+  if (!json_file_.empty() && fs::weakly_canonical(page_file_) == fs::weakly_canonical(json_file_) &&
+      json_file_ != kStandardOutput)
+    throw UserError(fmt::format("-o and --json name one file, '{}'", json_file_));
 }
 
-void ReportCommand::write(const std::string& path, const std::string& text) const {
+bool ReportCommand::writes_json_to_standard_output() const {
+  return json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
+}
+
+bool ReportCommand::replays() const {
+  const bool wants_data = json_option_->count() > 0 || !page_file_.empty();
+  return (wants_data && !replays_not_) || asks_for_replay();
+}
+
+// A file is there as it was until the new one is whole.
+void ReportCommand::write(const std::string& path, const std::string& text) {
   if (path.empty() || path == kStandardOutput) {
     std::cout << text << std::flush;
     if (!std::cout) throw UserError("cannot write to standard output: disk full or pipe closed");
     return;
   }
-  std::ofstream file(path);
-  if (!(file << text << std::flush)) throw UserError(fmt::format("cannot write '{}'", path));
+  const bool is_file = !fs::exists(path) || fs::is_regular_file(path);
+  const std::string written = is_file ? path + ".part" : path;
+  std::ofstream file(written);
+  const bool is_written = static_cast<bool>(file << text << std::flush);
+  file.close();
+  if (!is_written && is_file) fs::remove(written);
+  if (!is_written) throw UserError(fmt::format("cannot write '{}': disk full?", path));
+  if (is_file) fs::rename(written, path);
   fmt::print(stderr, "snug report: {}, {} KiB\n", printable(path), text.size() / 1024 + 1);
 }
 
@@ -143,10 +180,12 @@ int ReportCommand::execute() const {
       check_option_->count() == 0 ? std::nullopt : std::optional<ReportCheck>(limits_);
   expect_outputs();
   const bool wants_json = json_option_->count() > 0;
-  const bool to_standard_output = wants_json && (json_file_.empty() || json_file_ == kStandardOutput);
-  Read read(file_, process_, temporary_events_);
+  const std::size_t most_nodes = against_.empty() ? kMostNodes : SIZE_MAX;
+  Read read(file_, process_, temporary_events_, most_nodes);
   const std::vector<ReportFinding> findings = find(read.history, read.owners, read.trace.has_stacks);
-  std::FILE* const people = to_standard_output ? stderr : stdout;
+  const bool is_stdout_taken = writes_json_to_standard_output() || page_file_ == kStandardOutput;
+  std::FILE* const people = is_stdout_taken ? stderr : stdout;
+  bool is_damaged = read.input.is_damaged();
   bool kept = true;
   if (check) {
     for (const ReportCheck::Verdict& verdict : check->judge(read.history, read.owners, read.trace.has_stacks)) {
@@ -160,7 +199,8 @@ int ReportCommand::execute() const {
   nlohmann::ordered_json data;
   if (wants_data) data = report_json(read.trace, read.history, read.tree, findings, temporary_events_);
   if (!against_.empty()) {
-    const Read other(against_, against_process_, temporary_events_);
+    const Read other(against_, against_process_, temporary_events_, most_nodes);
+    is_damaged = is_damaged || other.input.is_damaged();
     fmt::print(people, "\n{}", against_text(read.owners, other.owners));
     const std::vector<int> places = read.tree.find_nodes(other.tree);
     if (wants_data) {
@@ -170,11 +210,11 @@ int ReportCommand::execute() const {
                                                                         nlohmann::ordered_json::array());
     }
   }
-  const bool asks_for_replay = replay_option_->count() > 0 || as_recorded_;
-  if ((wants_data && !replays_not_) || asks_for_replay) {
+  if (replays()) {
     const WhatIf what_if =
         replay_for_report(read.input, {.allocators = allocators_, .library = library_, .as_recorded = as_recorded_});
-    if (!check || asks_for_replay) fmt::print(people, "\n{}", what_if_text(what_if.table));
+    if (what_if.interrupted_by != 0) return 128 + what_if.interrupted_by;
+    if (!check || asks_for_replay()) fmt::print(people, "\n{}", what_if_text(what_if.table));
     if (wants_data) {
       data["what_if"] = what_if.table;
       data["map"] = what_if.map;
@@ -182,8 +222,11 @@ int ReportCommand::execute() const {
   }
   if (!page_file_.empty()) write(page_file_, report_page(data));
   if (wants_json) write(json_file_, data.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  if (std::fflush(people) != 0 || std::ferror(people) != 0)
+    throw UserError("cannot write to standard output: disk full or pipe closed");
   if (!kept) return EXIT_FAILURE;
-  return read.input.is_damaged() || read.history.events() == 0 ? kExitDamaged : EXIT_SUCCESS;
+  is_damaged = is_damaged || read.history.impossible() != 0 || read.history.events() == 0;
+  return is_damaged ? kExitDamaged : EXIT_SUCCESS;
 }
 
 }  // namespace snug::tool

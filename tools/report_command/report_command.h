@@ -20,7 +20,10 @@ class ReportCommand {
 
  private:
   void expect_outputs() const;
-  void write(const std::string& path, const std::string& text) const;
+  bool writes_json_to_standard_output() const;
+  bool asks_for_replay() const { return replay_option_->count() > 0 || as_recorded_; }
+  bool replays() const;
+  static void write(const std::string& path, const std::string& text);
 
   CLI::App* command_;
   CLI::Option* json_option_ = nullptr;

@@ -235,25 +235,27 @@ Json findings_json(const std::vector<ReportFinding>& findings, const ThreadRows&
 
 }  // namespace
 
-ReportedTrace reported_trace(const TraceInput& input, const HeapHistory& history) {
+ReportedTrace reported_trace(const TraceInput& input, const HeapHistory& history, bool was_chosen) {
   ReportedTrace trace{
       .file = input.path(),
       .program = input.process().command(),
       .allocator = input.fact("allocator").value_or(""),
       .process = input.process().process,
       .began = input.process().started,
-      .threads = history.allocated_by_thread().size(),
+      .threads = history.threads(),
       .has_stacks = std::ranges::any_of(history.by_stack(), [](const auto& stack) { return stack.first != 0; })};
-  if (!input.choice_text().empty())
-    trace.notes.push_back(fmt::format("Of {} processes number {}, which allocates most, unless another was asked for.",
+  if (was_chosen)
+    trace.notes.push_back(fmt::format("Of {} processes number {}, which allocates most.",
                                       input.index().processes().size(), input.process().number));
   if (input.is_damaged()) trace.notes.emplace_back("The file is damaged; it was read as far as it could be.");
+  if (history.found().blocks != 0)
+    trace.notes.push_back(fmt::format("{} were there before the recording.", blocks_text(history.found().blocks)));
   if (history.lost() != 0)
-    trace.notes.push_back(fmt::format("{} events were lost when it was recorded.", history.lost()));
+    trace.notes.push_back(fmt::format("Events that were lost when it was recorded: {}.", history.lost()));
   if (history.refused() != 0)
-    trace.notes.push_back(fmt::format("{} requests were refused; they count nowhere.", history.refused()));
+    trace.notes.push_back(fmt::format("Requests that were refused, and count nowhere: {}.", history.refused()));
   if (history.impossible() != 0)
-    trace.notes.push_back(fmt::format("{} events cannot be, and were passed over.", history.impossible()));
+    trace.notes.push_back(fmt::format("Events that cannot be, and were passed over: {}.", history.impossible()));
   for (std::string& note : trace.notes) note = printable(note);
   return trace;
 }

@@ -25,7 +25,8 @@ struct ReportedTrace {
   bool has_stacks = false;
   std::vector<std::string> notes = {};
 };
-ReportedTrace reported_trace(const TraceInput& input, const HeapHistory& history);
+// `was_chosen`: the tool has chosen the process, since nobody named one.
+ReportedTrace reported_trace(const TraceInput& input, const HeapHistory& history, bool was_chosen);
 
 // Figures that are of the whole recording, by the names that --check takes.
 nlohmann::ordered_json totals_json(const HeapHistory& history, std::uint64_t temporary_events);

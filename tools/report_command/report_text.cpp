@@ -25,14 +25,14 @@ std::string seconds(std::uint64_t steps) {
 
 std::string totals(const HeapHistory& history) {
   std::string text;
-  text += fmt::format("peak       {} in {} blocks, {} after the beginning; with snug's rounding {}\n",
-                      bytes(history.at_peak().bytes), count(history.at_peak().blocks), seconds(history.peak_time()),
-                      bytes(history.rounded_at_peak()));
-  text += fmt::format("allocated  {} in {} blocks; {} of them freed within a few calls, {} by another thread\n",
-                      bytes(history.allocated().bytes), count(history.allocated().blocks),
+  text += fmt::format("peak       {} in {}, {} after the beginning; with snug's rounding {}\n",
+                      bytes(history.at_peak().bytes), blocks_text(history.at_peak().blocks),
+                      seconds(history.peak_time()), bytes(history.rounded_at_peak()));
+  text += fmt::format("allocated  {} in {}; {} of them freed within a few calls, {} by another thread\n",
+                      bytes(history.allocated().bytes), blocks_text(history.allocated().blocks),
                       count(history.temporary().blocks), count(history.freed_by_others().blocks));
-  text += fmt::format("at the end {} in {} blocks live\n", bytes(history.live().live().bytes),
-                      count(history.live().live().blocks));
+  text += fmt::format("at the end {} in {} live\n", bytes(history.live().live().bytes),
+                      blocks_text(history.live().live().blocks));
   return text;
 }
 

@@ -102,10 +102,12 @@ WhatIf replay_for_report(const TraceInput& input, const WhatIfPlan& plan) {
   comparison.rounds = 1;
   comparison.warmup_rounds = 0;
   const ReplayComparison replays = compare_replays(replay, comparison);
+  if (replays.comparison.interrupted_by != 0)
+    return {.table = {}, .map = {}, .interrupted_by = replays.comparison.interrupted_by};
   Json allocators = Json::array();
   for (std::size_t i = 0; i != replays.replayed.size(); ++i)
     allocators.push_back(of_allocator(replays.comparison.contenders[i], replays.replayed[i]));
-  WhatIf result;
+  WhatIf result{};
   result.table = {{"speed", plan.as_recorded ? "recorded" : "full"},
                   {"allocators", std::move(allocators)},
                   {"on_snug", replays.replayed.empty() ? Json(nullptr) : on_snug(replays.replayed.front())}};

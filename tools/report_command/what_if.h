@@ -23,6 +23,7 @@ struct WhatIfPlan {
 struct WhatIf {
   nlohmann::ordered_json table;
   nlohmann::ordered_json map;
+  int interrupted_by = 0;  // a signal; nothing else is of use then
 };
 WhatIf replay_for_report(const TraceInput& input, const WhatIfPlan& plan);
 

@@ -6,6 +6,7 @@
 //   growth    append_all() grows a vector without reserve()
 //   handover  a thread frees what another one makes
 //   spike     load_all() holds much for a moment
+//   ring      serve() replaces blocks of any sizes, of which many are followed by one of twice their size; none grows
 //   nothing   none of these
 #include <chrono>
 #include <condition_variable>
@@ -51,6 +52,16 @@ struct Row {
   files.reserve(200);
   for (int i = 0; i < 200; ++i) files.push_back(std::make_unique<char[]>(50'000));
   return files;
+}
+
+[[gnu::noinline]] std::size_t serve() {
+  std::unique_ptr<char[]> ring[8];
+  unsigned draw = 1;
+  for (int i = 0; i < 50'000; ++i) {
+    draw = draw * 1664525 + 1013904223;
+    ring[i % 8] = std::make_unique<char[]>(500 + (draw >> 8) % 700);
+  }
+  return draw;
 }
 
 std::mutex lock;
@@ -99,6 +110,7 @@ int main(int count, char** arguments) {
       for (int line = 0; line < 20; ++line) sum += format_line(line);
     if (kind == "waste" && round < 800) rows.push_back(make_row());
     if (kind == "growth" && round % 300 == 0) sum += append_all();
+    if (kind == "ring" && round == 0) sum += serve();
     if (kind == "spike" && round == kRounds / 2) sum += load_all().size();
     // A spike is short beside the rest, however busy the machine is.
     if (round % 10 == 0) rest(kind == "spike" ? 3000 : 100);
