@@ -88,7 +88,7 @@ def drawn_pixels(png, colour):
 
 def opened(browser, pages, file, width, theme):
     browser.open(pages[file][0], width, theme)
-    browser.run(FRAMES)
+    browser.evaluate(FRAMES)
 
 
 def assert_drawn(browser, chart, names, theme):
@@ -110,35 +110,35 @@ def assert_drawn(browser, chart, names, theme):
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
 def test_the_answer_is_drawn_whole(browser, pages, file, width, theme):
     opened(browser, pages, file, width, theme)
-    assert browser.complaints() == []
-    assert browser.run(OUTSIDE) == []
-    names, charts = pages[file][1].results.names(), browser.run(CHARTS.replace("QUERY", "[data-overview]"))
+    assert browser.errors == []
+    assert browser.evaluate(OUTSIDE) == []
+    names, charts = pages[file][1].results.names(), browser.evaluate(CHARTS.replace("QUERY", "[data-overview]"))
     assert charts
     for chart in charts:
         assert sorted(chart["names"]) == sorted(names)
         assert_drawn(browser, chart, names, theme)
-    assert browser.run(COLLISIONS.replace("QUERY", ".overview .name")) == []
-    assert browser.run(COLLISIONS.replace("QUERY", ".axis")) == []
+    assert browser.evaluate(COLLISIONS.replace("QUERY", ".overview .name")) == []
+    assert browser.evaluate(COLLISIONS.replace("QUERY", ".axis")) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_answer_stands_above_the_fold(browser, pages, theme):
     opened(browser, pages, LARGEST, 1280, theme)
-    low = browser.run("""Math.max(...[".sentence", ...document.querySelectorAll(".overview svg")].map((each) =>
+    low = browser.evaluate("""Math.max(...[".sentence", ...document.querySelectorAll(".overview svg")].map((each) =>
       (each.getBoundingClientRect ? each : document.querySelector(each)).getBoundingClientRect().bottom))""")
     assert low <= 800
-    assert browser.run("document.querySelector('.sentence').textContent") == f"{verdict_sentence(pages[LARGEST][1])}."
+    assert browser.evaluate("document.querySelector('.sentence').textContent") == f"{verdict_sentence(pages[LARGEST][1])}."
 
 
 @pytest.mark.parametrize("width", [1280, 400])
 def test_no_cell_of_the_grid_is_hidden(browser, pages, width):
     opened(browser, pages, LARGEST, width, "light")
     verdict = pages[LARGEST][1]
-    shown = browser.run("""[...document.querySelectorAll("#heat tbody tr:not(.group)")].map((row) =>
+    shown = browser.evaluate("""[...document.querySelectorAll("#heat tbody tr:not(.group)")].map((row) =>
       [...row.querySelectorAll("td")].filter((cell) => { const box = cell.getBoundingClientRect();
         return box.width > 20 && box.height > 8 && box.left >= 0 && box.right <= innerWidth; }).length)""")
     assert shown == [len(verdict.results.names())] * len(verdict.rows)
-    named = browser.run("""[...document.querySelectorAll("#heat tbody td")].every((cell) =>
+    named = browser.evaluate("""[...document.querySelectorAll("#heat tbody td")].every((cell) =>
       getComputedStyle(cell, "::before").content !== "none")""")
     assert named == (width == 400)  # as a card, each value has its allocator's name beside it
 
@@ -146,7 +146,7 @@ def test_no_cell_of_the_grid_is_hidden(browser, pages, width):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_three_differs_from_forty_four(browser, pages, theme):
     opened(browser, pages, LARGEST, 1280, theme)
-    colours = browser.run("""[1, 1.2, 3, 10, 44].map((ratio) => {
+    colours = browser.evaluate("""[1, 1.2, 3, 10, 44].map((ratio) => {
       const cell = document.createElement("td"); cell.style.background = heatColour(ratio); document.body.append(cell);
       const found = getComputedStyle(cell).backgroundColor; cell.remove(); return found; })""")
     lightness = [float(re.search(r"oklab\(([\d.]+)", colour)[1]) for colour in colours]
@@ -157,30 +157,30 @@ def test_three_differs_from_forty_four(browser, pages, theme):
 @pytest.mark.parametrize(("width", "theme"), SETTINGS)
 def test_no_load_scrolls_sideways_and_no_chart_is_blank(browser, pages, width, theme):
     opened(browser, pages, FEW_ROWS, width, theme)
-    browser.run(LOOK_AT_ALL)
-    assert browser.complaints() == []
-    assert browser.run(OUTSIDE) == []
-    names, charts = pages[FEW_ROWS][1].results.names(), browser.run(CHARTS.replace("QUERY", ".card figure .holder"))
+    browser.evaluate(LOOK_AT_ALL)
+    assert browser.errors == []
+    assert browser.evaluate(OUTSIDE) == []
+    names, charts = pages[FEW_ROWS][1].results.names(), browser.evaluate(CHARTS.replace("QUERY", ".card figure .holder"))
     assert len(charts) >= 2 * len({row.load["name"] for row in pages[FEW_ROWS][1].rows})
     for chart in charts:
         assert_drawn(browser, chart, names, theme)
-    assert browser.run(COLLISIONS.replace("QUERY", ".axis")) == []
+    assert browser.evaluate(COLLISIONS.replace("QUERY", ".axis")) == []
 
 
 @pytest.mark.parametrize("width", [1280, 400])
 def test_a_hundred_charts_lie_inside_and_account_for_every_name(browser, pages, width):
     opened(browser, pages, LARGEST, width, "light")
-    browser.run(LOOK_AT_ALL)
-    assert browser.complaints() == []
-    assert browser.run("document.querySelectorAll('svg.chart').length") > 100
+    browser.evaluate(LOOK_AT_ALL)
+    assert browser.errors == []
+    assert browser.evaluate("document.querySelectorAll('svg.chart').length") > 100
     # Of time over seconds, where one allocator takes many times as long as another, and only there.
-    titles = browser.run("""Object.fromEntries([...document.querySelectorAll("svg.chart")].map((chart) =>
+    titles = browser.evaluate("""Object.fromEntries([...document.querySelectorAll("svg.chart")].map((chart) =>
       [chart.getAttribute("aria-label"), chart.querySelector(".axis.title").textContent]))""")
     assert titles["memory over time of server ×2"] == "seconds, logarithmic →"
     assert titles["memory over time of redis_idle"] == "seconds →"
-    assert browser.run(OUTSIDE) == []
-    assert browser.run(COLLISIONS.replace("QUERY", ".axis")) == []
-    lacking = browser.run("""[...document.querySelectorAll(".card figure")].filter((figure) => {
+    assert browser.evaluate(OUTSIDE) == []
+    assert browser.evaluate(COLLISIONS.replace("QUERY", ".axis")) == []
+    lacking = browser.evaluate("""[...document.querySelectorAll(".card figure")].filter((figure) => {
       const named = [...figure.querySelectorAll(".name")].map((each) => each.textContent);
       const noted = [...figure.querySelectorAll(".note")].map((each) => each.textContent).join(" ");
       return DATA.allocators.some(({ name }) => !named.includes(name) && !noted.includes(name));
@@ -191,6 +191,7 @@ def test_a_hundred_charts_lie_inside_and_account_for_every_name(browser, pages, 
 def test_the_theme_can_be_chosen(browser, pages):
     opened(browser, pages, FEW_ROWS, 1280, "light")
     paper = "getComputedStyle(document.body).backgroundColor"
-    light = browser.run(paper)
-    browser.run("document.getElementById('theme').click(); document.getElementById('theme').click()")
-    assert browser.run("document.getElementById('theme').textContent") == "theme: dark" and browser.run(paper) != light
+    light = browser.evaluate(paper)
+    browser.evaluate("document.getElementById('theme').click(); document.getElementById('theme').click()")
+    assert browser.evaluate("document.getElementById('theme').textContent") == "theme: dark"
+    assert browser.evaluate(paper) != light

@@ -31,18 +31,21 @@ def sources(tmp_path_factory):
     documents = [{"name": "S0", "title": "plots", "remarks": ["a remark"], "tables": [table], "plots":
                   [{"title": plot.title, "svg": plot.file.read_text()} for plot in plots], "verdicts":
                   [{"claim": "a claim", "outcome": "holds", "figures": "1.2 [1.1–1.3]"}]}]
-    (folder / "seeds.json").write_text(json.dumps({"schema": "snug.seeds/1", "host": {}, "quick": False, "documents": documents}))
+    seeds = {"schema": "snug.seeds/1", "host": {}, "quick": False, "documents": documents}
+    (folder / "seeds.json").write_text(json.dumps(seeds))
     target = folder / "page.html"
-    target.write_text(page(judge(read_results(part_of(LARGEST, folder / FEW_ROWS))), print, folder / "seeds.json"), encoding="utf-8")
+    verdict = judge(read_results(part_of(LARGEST, folder / FEW_ROWS)))
+    target.write_text(page(verdict, print, folder / "seeds.json"), encoding="utf-8")
     return target
 
 
 @pytest.mark.parametrize(("width", "theme"), SETTINGS)
 def test_the_plots_are_drawn_in_the_theme(browser, sources, width, theme):
     browser.open(sources, width, theme)
-    browser.run(LOOK_AT_ALL), browser.run(FRAMES)
-    assert browser.complaints() == [] and browser.run(OUTSIDE) == []
-    clips = browser.run("""[...document.querySelectorAll("svg.plot")].map((plot) => { const box = plot.getBoundingClientRect();
+    browser.evaluate(LOOK_AT_ALL), browser.evaluate(FRAMES)
+    assert browser.errors == [] and browser.evaluate(OUTSIDE) == []
+    clips = browser.evaluate("""[...document.querySelectorAll("svg.plot")].map((plot) => {
+      const box = plot.getBoundingClientRect();
       return [box.x + scrollX, box.y + scrollY, box.width, box.height]; })""")
     assert len(clips) == 3
     for clip, names in zip(clips, (VERSIONS, MAKERS, COLUMNS), strict=True):
@@ -50,7 +53,7 @@ def test_the_plots_are_drawn_in_the_theme(browser, sources, width, theme):
         png = browser.picture(clip)
         blank = [name for name, style in styles_for(names).items() if drawn_pixels(png, getattr(style, theme)) < MARKED]
         assert blank == []
-    assert browser.run(COLLISIONS.replace("svg.chart", "svg.plot").replace("QUERY", "text")) == []
+    assert browser.evaluate(COLLISIONS.replace("svg.chart", "svg.plot").replace("QUERY", "text")) == []
 
 
 def test_allocators_keep_their_colours():

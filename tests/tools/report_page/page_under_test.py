@@ -1,7 +1,7 @@
 """The page of `snug report` under test: one Chromium for all test modules, and pages with made-up data.
 
 SNUG_REPORT_PAGE names a page that was made before; else make_page.py makes one, with the tarballs of SNUG_REPORT_PACKAGES.
-Without `chromium` on the PATH all of it is skipped.
+Where there is no Chromium all of it is skipped.
 """
 
 import atexit
@@ -14,10 +14,12 @@ import sys
 import tempfile
 import unittest
 
-import browser
 import made_up_data
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "support"))
+from browser import Browser, find_browser  # noqa: E402
+
 MAKE_PAGE = HERE.parents[2] / "tools" / "report_command" / "page" / "make_page.py"
 MARKER = "<!--SNUG-DATA-->"
 THIN = "\u202f"
@@ -25,7 +27,7 @@ folder = tempfile.TemporaryDirectory()
 
 
 class Started:
-    """The browser, started when it is first asked for something."""
+    """The browser, started when it is first asked for something, and what it knows of this page."""
 
     def __getattr__(self, name):
         return getattr(self.browser(), name)
@@ -33,9 +35,19 @@ class Started:
     @staticmethod
     @functools.cache
     def browser():
-        made = browser.Browser()
+        made = Browser()
         atexit.register(made.close)
         return made
+
+    def open(self, path, **how):
+        """Opens a page, and returns when it is ready: what it says it is, milliseconds or "error"."""
+        self.browser().open(path, **how)
+        return self.wait("document.documentElement.dataset.ready")
+
+    def settle(self):
+        """Lets all views be drawn, and what they have left for the next frames."""
+        self.evaluate("Snug.views.drawAll()")
+        self.evaluate("new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 120))")
 
 
 chromium = Started()
@@ -98,7 +110,7 @@ def allocated(data, begin, end):
     return sum(flat[at + 1] for flat in data["series"] for at in range(0, len(flat), 7) if begin <= flat[at] <= end)
 
 
-@unittest.skipUnless(browser.CHROMIUM, "chromium is not installed")
+@unittest.skipUnless(find_browser(), "no Chromium here: `scripts/setup ci` installs one")
 class PageCase(unittest.TestCase):
     def opened(self, name, **how):
         path, data = recording(name)
