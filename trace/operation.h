@@ -214,6 +214,7 @@ enum class Measure : std::uint8_t {
   kFreeBytes,        // fordblks
   kReleasableBytes,  // keepcost; a recorder writes all of these at one moment, in this order
   kHeap,             // bytes of the process in memory, without those that belong to no allocator; before kResident
+  kMostResident,     // the most that kResident ever was, between samples too; before kResident
 };
 
 inline constexpr std::size_t kMallinfoFields = 10;
@@ -237,6 +238,7 @@ static_assert(kMallinfoNames[mallinfo_field(static_cast<std::uint64_t>(Measure::
 constexpr std::string_view name_of_measure(std::uint64_t measure) {
   if (measure == static_cast<std::uint64_t>(Measure::kResident)) return "resident";
   if (measure == static_cast<std::uint64_t>(Measure::kHeap)) return "heap";
+  if (measure == static_cast<std::uint64_t>(Measure::kMostResident)) return "most resident";
   return is_of_mallinfo(measure) ? kMallinfoNames[mallinfo_field(measure)] : std::string_view();
 }
 

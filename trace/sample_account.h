@@ -31,6 +31,7 @@ class SampleAccount {
     if (event.operation != Operation::kSample) return;
     const std::uint64_t measure = event.values[0];
     const std::uint64_t value = event.values[1];
+    if (measure == static_cast<std::uint64_t>(Measure::kMostResident)) most_resident_ = std::max(most_resident_, value);
     if (measure == static_cast<std::uint64_t>(Measure::kResident)) {
       ++resident_;
       most_resident_ = std::max(most_resident_, value);

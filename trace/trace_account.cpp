@@ -28,7 +28,7 @@ void TraceAccount::add(const Event& event) {
   const auto operation = static_cast<std::size_t>(event.operation);
   ++events_;
   ++counts_[operation];
-  bytes_[operation] += event.size;
+  if (!event.is_refused) bytes_[operation] += event.size;
   refused_ += event.is_refused ? 1 : 0;
   turns_ += event.takes_turn ? 1 : 0;
   if (event.operation == Operation::kLost) lost_ += event.values[0];

@@ -69,7 +69,7 @@ class TraceAccount {
 
   Listener listener_;
   std::array<std::uint64_t, kOperations> counts_ = {};
-  std::array<std::uint64_t, kOperations> bytes_ = {};  // asked for, or told at a free
+  std::array<std::uint64_t, kOperations> bytes_ = {};  // asked for and got, or told at a free
   LiveBlocks live_;
   std::unordered_set<std::uint32_t> threads_;
   Place last_ = {};

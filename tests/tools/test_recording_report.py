@@ -77,6 +77,10 @@ class PlantedFaults(Files):
     def test_blocks_that_do_not_grow_are_not_told_to(self):
         self.assertEqual(self.data_of(self.recorded("ring"))["totals"]["copied_bytes"], 0)
 
+    def test_what_is_resident_between_samples_is_known(self):
+        totals = self.data_of(self.recorded("spike"))["totals"]
+        self.assertGreater(totals["resident_peak_bytes"], totals["peak_bytes"] * 0.95)
+
     def test_a_leaks_figures_are_right(self):
         data = self.data_of(self.recorded("leak"))
         finding = data["findings"][0]

@@ -327,6 +327,9 @@ void Recording::sample(Running& running) const {
     if (const auto heap = running.trace->heap().bytes_among(resident->anonymous, has_forked))
       running.trace->sample(now, trace::Measure::kHeap, *heap, seen);
     // The ring, which the process would not have otherwise, is left out.
+    const std::uint64_t most = most_resident_of(running.ring.process());
+    if (most > running.ring.touched_bytes())
+      running.trace->sample(now, trace::Measure::kMostResident, most - running.ring.touched_bytes(), seen);
     const std::uint64_t all = resident->all - std::min(resident->all, running.ring.touched_bytes());
     running.trace->sample(now, trace::Measure::kResident, all, seen);
     return;

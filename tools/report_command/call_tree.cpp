@@ -13,7 +13,6 @@ namespace snug::tool {
 
 namespace {
 
-constexpr const char* kUnknown = "[unknown stack]";
 constexpr const char* kOthers = "[others]";
 
 constexpr std::array<std::string_view, 22> kPlumbing = {
@@ -126,7 +125,7 @@ int CallTree::node_of(std::uint64_t stack, const CallStacks& stacks, const Symbo
     }
     by_stack_.emplace(frame->first, node);
   }
-  return node == kNoCaller ? child(kNoCaller, kUnknown) : node;
+  return node == kNoCaller ? child(kNoCaller, kUnknownStack) : node;
 }
 
 int CallTree::child(int caller, const std::string& name) {

@@ -19,6 +19,7 @@ namespace snug::tool {
 
 inline constexpr std::size_t kMostNodes = 6000;
 inline constexpr int kNoCaller = -1;
+inline constexpr const char* kUnknownStack = "[unknown stack]";
 
 struct CallNode {
   std::string name;

@@ -19,7 +19,10 @@ constexpr std::uint32_t kLeastSlices = 20;  // of time, to speak of its tenths
 
 std::string bytes(std::uint64_t value) { return value_text(static_cast<double>(value), kBytes); }
 std::string count(std::uint64_t value) { return value_text(static_cast<double>(value), kCount); }
-std::string percent(double share) { return fmt::format("{:.{}f}%", share * 100, share < 0.0995 && share > 0 ? 1 : 0); }
+std::string percent(double share) {
+  const bool is_near_an_end = share < 0.0995 || (share >= 0.995 && share < 1);
+  return fmt::format("{:.{}f}%", share * 100, share > 0 && is_near_an_end ? 1 : 0);
+}
 double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -59,6 +62,8 @@ class Finder {
     if (share < kLeastShare || sums.live.bytes < kLeastBytes) return;
     const std::uint64_t half = std::min(sums.live_at_half.bytes, sums.live.bytes);
     const bool grows = half < sums.live.bytes / 4 * 3;
+    // Of what the runtime took before the recorder was ready nothing can be done.
+    if (!grows && has_stacks_ && owners_.name_of(sums.node) == kUnknownStack) return;
     ReportFinding finding{.kind = grows ? "leak" : "held", .sentence = {}, .advice = {}};
     finding.sentence = fmt::format("{} in {}{} are never freed: {} of the peak.", bytes(sums.live.bytes),
                                    blocks_text(sums.live.blocks), of, percent(share));
@@ -141,8 +146,9 @@ class Finder {
              "rounding.",
              percent(share_of(worst.bytes, history_.at_peak().bytes)), worst_size, takes, bytes(worst_waste)),
          .advice =
-             "A structure that is a little smaller falls into the class below; or a map of size classes that is made "
-             "for this program: snug classes fit on this recording.",
+             fmt::format("A structure of at most {} bytes falls into the class below; or a map of size classes that is "
+                         "made for this program: `snug classes fit` on this recording.",
+                         class_below(worst_size)),
          .bytes = worst_waste,
          .share = share,
          .weight = share * 3,

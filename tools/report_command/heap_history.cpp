@@ -35,6 +35,13 @@ std::uint64_t bytes_on_snug(std::uint64_t size) {
   return size <= kOsPage ? block : std::min(block, pages);
 }
 
+std::uint64_t class_below(std::uint64_t size) {
+  const std::uint64_t takes = bytes_on_snug(size);
+  if (size > kRoomyTable.max_size || takes % kOsPage == 0) return takes > kOsPage ? takes - kOsPage : 0;
+  const std::size_t size_class = kRoomyTable.class_of(size);
+  return size_class <= 1 ? 0 : kRoomyTable.classes[size_class - 1].block_size;
+}
+
 HeapHistory::HeapHistory(TraceInput& input, std::uint64_t temporary_events) : temporary_events_(temporary_events) {
   Event event;
   while (input.next(event)) add(event);
@@ -200,11 +207,13 @@ void HeapHistory::look_at_sample(const Event& event) {
   const auto measure = static_cast<Measure>(event.values[0]);
   const std::uint64_t value = event.values[1];
   if (measure == Measure::kHeap) sample_.heap = value;
+  if (measure == Measure::kMostResident) most_resident_ = std::max(most_resident_, value);
   if (measure == Measure::kMappedBytes) mapped_in_use_ = value;
   // The allocator answers behind the sample that has asked it.
   if (measure == Measure::kUsedBytes && !samples_.empty()) samples_.back().in_use = value + mapped_in_use_;
   if (measure != Measure::kResident) return;
   sample_.resident = value;
+  most_resident_ = std::max(most_resident_, value);
   sample_.time = last_time_;
   samples_.push_back(sample_);
   sample_ = {};

@@ -25,6 +25,8 @@ namespace snug::tool {
 
 // What a block of `size` bytes takes on snug, in bytes: its class, or whole OS pages.
 std::uint64_t bytes_on_snug(std::uint64_t size);
+// The most bytes of a block that takes less; 0 if there is none.
+std::uint64_t class_below(std::uint64_t size);
 
 // A block is short-lived if its thread frees it within so many of its own calls. heaptrack counts only what the next
 // call frees, and so not two temporaries at once.
@@ -126,6 +128,8 @@ class HeapHistory {
   const std::map<std::uint32_t, BlockSums>& allocated_by_thread() const { return by_thread_; }
   const std::vector<MemorySample>& samples() const { return samples_; }
 
+  std::uint64_t most_resident() const { return most_resident_; }  // by the kernel's count; 0: nobody looked
+
   const TimeSlices& slices() const { return slices_; }
   const SlicedSeries<ProcessSums>& process() const { return process_; }
 
@@ -196,6 +200,7 @@ class HeapHistory {
   std::vector<MemorySample> samples_;
   MemorySample sample_;
   std::uint64_t mapped_in_use_ = 0;
+  std::uint64_t most_resident_ = 0;
 
   TimeSlices slices_;
   std::uint32_t slice_ = 0;  // of the event that is being added

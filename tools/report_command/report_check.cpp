@@ -24,11 +24,7 @@ struct Measure {
   std::uint64_t (*of_function)(const OwnedSums&);
 };
 
-std::uint64_t most_resident(const HeapHistory& history) {
-  std::uint64_t most = 0;
-  for (const MemorySample& sample : history.samples()) most = std::max(most, sample.resident);
-  return most;
-}
+std::uint64_t most_resident(const HeapHistory& history) { return history.most_resident(); }
 
 using History = const HeapHistory&;
 using Owned = const OwnedSums&;
@@ -114,7 +110,7 @@ std::vector<ReportCheck::Verdict> ReportCheck::judge(const HeapHistory& history,
     const Measure& measure = kMeasures[limit.measure];
     const std::uint64_t value = measure.of_all(history);
     // What nobody measured keeps no limit.
-    if (measure.of_all == most_resident && history.samples().empty()) {
+    if (measure.of_all == most_resident && history.most_resident() == 0) {
       verdicts.push_back(
           {.holds = false,
            .line = fmt::format("FAILED: {} is not known: the recording has no sample of it", measure.name)});

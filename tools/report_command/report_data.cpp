@@ -261,8 +261,7 @@ ReportedTrace reported_trace(const TraceInput& input, const HeapHistory& history
 }
 
 Json totals_json(const HeapHistory& history, std::uint64_t temporary_events) {
-  std::uint64_t resident = 0;
-  for (const MemorySample& sample : history.samples()) resident = std::max(resident, sample.resident);
+  const std::uint64_t resident = history.most_resident();
   return {{"allocated_bytes", history.allocated().bytes},
           {"allocated_blocks", history.allocated().blocks},
           {"temporary_bytes", history.temporary().bytes},

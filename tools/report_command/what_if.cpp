@@ -16,6 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNanoseconds = 1e9;
+constexpr std::uint64_t kMoments = 250;
+constexpr std::uint64_t kLeastEventsOfMoment = 16;
 
 Json of_allocator(const Contender& contender, const Replayed& replayed) {
   Json row = {{"name", contender.allocator.name}, {"version", contender.allocator.version}};
@@ -90,12 +92,14 @@ Json map_json(const HeapMap& map) {
 }  // namespace
 
 WhatIf replay_for_report(const TraceInput& input, const WhatIfPlan& plan) {
-  const ReplayPlan replay{.file = input.path(),
-                          .process = std::to_string(input.process().number),
-                          .replayer = find_replayer(),
-                          .component = {},
-                          .window = window_options(input, "", plan.as_recorded ? Pace::kRecorded : Pace::kFull),
-                          .maps_heap = true};
+  ReplayPlan replay{.file = input.path(),
+                    .process = std::to_string(input.process().number),
+                    .replayer = find_replayer(),
+                    .component = {},
+                    .window = window_options(input, "", plan.as_recorded ? Pace::kRecorded : Pace::kFull),
+                    .maps_heap = true};
+  // Pictures of short programs need more moments than a judgement does.
+  replay.window.events = std::max(kLeastEventsOfMoment, std::min(replay.window.events, input.told_events() / kMoments));
   ComparisonPlan comparison;
   comparison.program = {"snug", "report", input.path()};
   comparison.allocators = find_allocators(plan.allocators, find_snug_library(plan.library), "--replay");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "text/printable.h"
+#include "text/user_error.h"
 #include "trace/event.h"
 #include "trace_command/pprof_profile.h"
 #include "trace_command/stack_profile.h"
@@ -55,6 +56,9 @@ std::string collapsed(const std::vector<CallFrame>& frames, const Symbols& symbo
 // Stacks that differ by addresses alone are one.
 void put_collapsed(TraceInput& input, StackMeasure measure, const Put& put) {
   const StackProfile profile(input);
+  const bool has_stacks = std::ranges::any_of(profile.weights(), [](const auto& stack) { return stack.first != 0; });
+  if (!has_stacks && !profile.weights().empty())
+    throw UserError(fmt::format("'{}' has no stacks: record the program with snug record --stacks", input.path()));
   const Symbols symbols(profile.stacks());
   std::map<std::string, std::uint64_t> lines;
   for (const auto& [stack, weight] : profile.weights())

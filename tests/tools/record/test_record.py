@@ -210,7 +210,7 @@ class RecordTest(unittest.TestCase):
             self.assertGreater(told[-1][0], 1000)
         # One that has none of its own is not asked, nor is libc's behind it.
         samples = [event.values for event in Recorded("churn", "20000").main.events if event.operation == "sample"]
-        self.assertLessEqual({measure for measure, _ in samples}, {1, 11})  # no heap of one that ends meanwhile
+        self.assertLessEqual({measure for measure, _ in samples}, {1, 11, 12})  # no heap of one that ends meanwhile
 
     def test_what_the_dynamic_linker_has_of_libraries_is_no_heap(self):
         """Of a program with forty libraries more as much is heap as of one without."""
