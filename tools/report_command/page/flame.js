@@ -176,8 +176,15 @@
     }
   }
 
+  function filterTable() {
+    const [table] = parts.table.children;
+    const term = state.find.toLowerCase();
+    if (table && table.filter) table.filter((row) => row.name.toLowerCase().includes(term));
+  }
+
   function search() {
     if (!chart || !root) return;
+    filterTable();
     if (state.find) chart.search(state.find);
     else {
       chart.clear();
@@ -313,6 +320,7 @@
     }
     graph(own[state.unit]);
     parts.table.replaceChildren(Snug.functions.table(recording, own, state.unit, markFunction) || "");
+    filterTable();
   }
 
   function markFunction(name) {

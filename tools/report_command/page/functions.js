@@ -1,8 +1,10 @@
-// The table of functions beneath the flame graph: the twenty that allocate most by themselves.
+// The table of functions beneath the flame graph: all of the tree, the twenty largest first.
 "use strict";
 (() => {
   const { element, words } = Snug;
   const SHOWN = 20;
+  // What starts a program or a thread calls everything: it says least, and stands last.
+  const STARTS = /^(__libc_start|_start$|start_thread$|(__)?clone)/;
 
   // own: { bytes, blocks } of the nodes; mark(name): marks a function in the flame graph.
   function table(recording, own, unit, mark) {
@@ -10,17 +12,17 @@
     const rows = recording
       .byFunction(own[unit])
       .map((row, index) => ({ ...row, other: other[index].own }))
-      .filter((row) => row.own > 0)
-      .sort((a, b) => b.own - a.own)
-      .slice(0, SHOWN);
+      .filter((row) => row.total > 0);
     const all = Snug.sum(own[unit]);
     if (!rows.length) return null;
     const [write, writeOther] = unit === "bytes" ? [words.bytes, words.count] : [words.count, words.bytes];
     return Snug.table({
-      caption: `The ${rows.length === 1 ? "function" : `${rows.length} functions`} with the most ${unit} of their own`,
+      caption: `${words.things(rows.length, "function", "functions")}, by ${unit}`,
       rows,
       key: (row) => row.name,
-      sorted: 1,
+      sorted: 3,
+      limit: SHOWN,
+      last: (row) => STARTS.test(row.name),
       columns: [
         {
           title: "Function",
@@ -52,7 +54,8 @@
           number: true,
           value: (row) => row.total,
           text: (row) => write(row.total),
-          note: "with all functions that it called",
+          bar: true,
+          note: "with all functions that it called; a function that calls itself counts once",
         },
         {
           title: unit === "bytes" ? "Blocks" : "Bytes",

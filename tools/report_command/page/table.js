@@ -24,8 +24,10 @@
     return made;
   }
 
-  // limit: as many rows are shown, and the others at a press of a button.
-  function table({ caption, columns, rows, sorted = -1, key, limit = Infinity }) {
+  // limit: as many rows are shown, and the others at a press of a button. last(row): the row stays beneath the others.
+  // The table's `filter` takes a function that says which rows are shown.
+  function table({ caption, columns, rows, sorted = -1, key, limit = Infinity, last = () => false }) {
+    let wanted = () => true;
     let by = sorted;
     let falling = true;
     let all = false;
@@ -54,14 +56,16 @@
     }
 
     function fill() {
-      let shown = [...rows];
+      let shown = rows.filter(wanted);
       if (by >= 0) {
         const { value } = columns[by];
         shown.sort((a, b) => (value(a) < value(b) ? 1 : value(a) > value(b) ? -1 : 0) * (falling ? 1 : -1));
+        shown = [...shown.filter((row) => !last(row)), ...shown.filter(last)];
       }
       const whole = all || shown.length <= limit;
       if (!whole) shown = shown.slice(0, limit);
       rest.hidden = whole;
+      rest.textContent = `Show all ${rows.filter(wanted).length}`;
       heads.forEach((head, index) => {
         if (columns[index].value) head.setAttribute("aria-sort", index !== by ? "none" : falling ? "descending" : "ascending");
       });
@@ -92,6 +96,10 @@
       rest,
     );
     made.expand = expand;
+    made.filter = (next) => {
+      wanted = next;
+      fill();
+    };
     return made;
   }
 
