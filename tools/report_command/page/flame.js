@@ -176,15 +176,9 @@
     }
   }
 
-  function filterTable() {
-    const [table] = parts.table.children;
-    const term = state.find.toLowerCase();
-    if (table && table.filter) table.filter((row) => row.name.toLowerCase().includes(term));
-  }
-
   function search() {
     if (!chart || !root) return;
-    filterTable();
+    Snug.functions.filter(parts.table.firstElementChild, state.find);
     if (state.find) chart.search(state.find);
     else {
       chart.clear();
@@ -320,7 +314,7 @@
     }
     graph(own[state.unit]);
     parts.table.replaceChildren(Snug.functions.table(recording, own, state.unit, markFunction) || "");
-    filterTable();
+    Snug.functions.filter(parts.table.firstElementChild, state.find);
   }
 
   function markFunction(name) {

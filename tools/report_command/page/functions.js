@@ -67,5 +67,11 @@
     });
   }
 
-  Snug.functions = { table };
+  // Leaves the functions in the table that have the words in their names.
+  function filter(made, find) {
+    const term = find.toLowerCase();
+    if (made && made.filter) made.filter((row) => row.name.toLowerCase().includes(term));
+  }
+
+  Snug.functions = { table, filter };
 })();
