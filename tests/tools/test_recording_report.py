@@ -42,6 +42,14 @@ class Files(unittest.TestCase):
         return str(Path(cls.folder.name) / name)
 
     @classmethod
+    def imported(cls, name, lines=LINES):
+        """A trace of lines, of which each blank becomes a tab."""
+        Path(cls.path("lines")).write_text(lines.replace(" ", "\t"), encoding="ascii")
+        process = snug("trace", "import", cls.path("lines"), "--from", "lines", "-o", cls.path(name))
+        assert process.returncode == 0, process.stderr
+        return cls.path(name)
+
+    @classmethod
     def data_of(cls, trace, *options):
         process = snug("report", trace, "--no-replay", "--json", *options)
         return json.loads(process.stdout) if process.returncode == 0 else process.stderr
@@ -135,10 +143,7 @@ class KnownFigures(Files):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.trace = cls.path("lines.trace")
-        Path(cls.path("lines")).write_text(LINES.replace(" ", "\t"), encoding="ascii")
-        process = snug("trace", "import", cls.path("lines"), "--from", "lines", "-o", cls.trace)
-        assert process.returncode == 0, process.stderr
+        cls.trace = cls.imported("lines.trace")
         cls.data = cls.data_of(cls.trace)
 
     def test_totals(self):
@@ -239,9 +244,7 @@ class RandomTrace(Files):
                     total += size
             if total > most:
                 most, at_peak = total, collections.Counter(size for size, _ in live.values())
-        Path(self.path("lines")).write_text("\n".join(lines) + "\n", encoding="ascii")
-        snug("trace", "import", self.path("lines"), "--from", "lines", "-o", self.path("random.trace"))
-        data = self.data_of(self.path("random.trace"))
+        data = self.data_of(self.imported("random.trace", "\n".join(lines) + "\n"))
         totals = data["totals"]
         self.assertEqual((totals["peak_bytes"], totals["peak_blocks"]), (most, sum(at_peak.values())))
         self.assertEqual((totals["temporary_blocks"], totals["copied_bytes"]), (temporary, copied))
@@ -262,9 +265,7 @@ class WrongUse(Files):
     def test_files_that_cannot_be_read_or_written(self):
         broken = self.path("broken")
         Path(broken).write_bytes(b"\x89PNG nothing")
-        trace = self.path("lines.trace")
-        Path(self.path("lines")).write_text(LINES.replace(" ", "\t"), encoding="ascii")
-        snug("trace", "import", self.path("lines"), "--from", "lines", "-o", trace)
+        trace = self.imported("lines.trace")
         for arguments in ((broken,), (self.path("none"),), (self.folder.name,), (), (trace, "-o", trace), (trace, "--json=" + trace),
                           (trace, "-o", "/nowhere/page.html"), (trace, "--against", broken), (trace, "--no-replay", "--replay", "glibc"),
                           (trace, "--replay", "nobody"), (trace, "--temporary", "0")):
@@ -274,10 +275,7 @@ class WrongUse(Files):
                 self.assertEqual((process.returncode, len(lines)), (2, 1), process.stderr)
 
     def test_no_output_destroys_another_or_an_input(self):
-        trace, old = self.path("inputs.trace"), self.path("old.trace")
-        Path(self.path("lines")).write_text(LINES.replace(" ", "\t"), encoding="ascii")
-        for file in (trace, old):
-            snug("trace", "import", self.path("lines"), "--from", "lines", "-o", file)
+        trace, old = self.imported("inputs.trace"), self.imported("old.trace")
         before = Path(old).read_bytes()
         for arguments in (("-o", old, "--against", old), ("--json=" + old, "--against", old), ("-o", self.path("x"), "--json=" + self.path("x")),
                           ("-o", "-", "--json")):
@@ -288,9 +286,7 @@ class WrongUse(Files):
         self.assertFalse(Path(self.path("x")).exists())
 
     def test_a_full_disk_is_told(self):
-        trace = self.path("full.trace")
-        Path(self.path("lines")).write_text(LINES.replace(" ", "\t"), encoding="ascii")
-        snug("trace", "import", self.path("lines"), "--from", "lines", "-o", trace)
+        trace = self.imported("full.trace")
         for arguments in ((), ("--check", "peak<1G"), ("--no-replay", "--json"), ("--no-replay", "-o", "-")):
             with self.subTest(arguments), open("/dev/full", "w", encoding="ascii") as full:
                 process = subprocess.run([TOOL, "report", trace, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -307,9 +303,7 @@ class WrongUse(Files):
         self.assertIn("damaged", process.stdout)
 
     def test_no_event_is_no_crash(self):
-        trace = self.path("empty.trace")
-        Path(self.path("nothing")).write_text("", encoding="ascii")
-        snug("trace", "import", self.path("nothing"), "--from", "lines", "-o", trace)
+        trace = self.imported("empty.trace", "")
         process = snug("report", trace, "--no-replay", "--json=" + self.path("empty.json"), "-o", self.path("empty.html"))
         self.assertEqual(process.returncode, 3, process.stderr)
         self.assertEqual(json.loads(Path(self.path("empty.json")).read_text(encoding="utf-8"))["totals"]["peak_bytes"], 0)

@@ -9,7 +9,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>
-#include <sstream>
 
 #include "library/elf_file.h"
 #include "process/page_map.h"
@@ -50,15 +49,6 @@ std::optional<ResidentMemory> resident_memory_of(pid_t process) {
   if (!(file >> addresses >> resident >> not_anonymous) || resident == 0) return std::nullopt;
   return ResidentMemory{.all = resident * page_bytes(),
                         .anonymous = (resident - std::min(resident, not_anonymous)) * page_bytes()};
-}
-
-std::uint64_t most_resident_of(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/status", process));
-  for (std::string line; std::getline(file, line);) {
-    std::uint64_t kibibytes = 0;
-    if (line.starts_with("VmHWM:") && std::istringstream(line.substr(6)) >> kibibytes) return kibibytes * 1024;
-  }
-  return 0;
 }
 
 // Where the file's segments that can be written to lie, what they have beyond the file included, if it begins at

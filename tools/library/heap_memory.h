@@ -28,9 +28,6 @@ struct ResidentMemory {
 // One short file of /proc is read: some 20 us. Nothing if the process has no memory any more.
 std::optional<ResidentMemory> resident_memory_of(pid_t process);
 
-// The most that was ever resident since the process executed its program, shared memory included; 0 if it is not known.
-std::uint64_t most_resident_of(pid_t process);
-
 class HeapMemory {
  public:
   explicit HeapMemory(pid_t process) : process_(process) {}

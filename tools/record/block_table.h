@@ -22,6 +22,11 @@ class BlockTable {
     std::uint64_t size = 0;
   };
 
+  // For a table of blocks by identity: as if of an address, of which the lowest four bits say nothing.
+  static constexpr std::uint64_t key_of(trace::BlockId block) {
+    return std::rotl(static_cast<std::uint64_t>(block), 4);
+  }
+
   // What lay there before, kNone if nothing did.
   Placed put(std::uint64_t address, Placed placed);
   // kNone if nothing lies there.

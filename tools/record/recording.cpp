@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "process/page_map.h"
+#include "process/process_memory.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -327,7 +328,7 @@ void Recording::sample(Running& running) const {
     if (const auto heap = running.trace->heap().bytes_among(resident->anonymous, has_forked))
       running.trace->sample(now, trace::Measure::kHeap, *heap, seen);
     // The ring, which the process would not have otherwise, is left out.
-    const std::uint64_t most = most_resident_of(running.ring.process());
+    const std::uint64_t most = read_process_memory(running.ring.process()).peak;
     if (most > running.ring.touched_bytes())
       running.trace->sample(now, trace::Measure::kMostResident, most - running.ring.touched_bytes(), seen);
     const std::uint64_t all = resident->all - std::min(resident->all, running.ring.touched_bytes());

@@ -18,8 +18,8 @@
 
 #include "library/heap_memory.h"
 #include "print/quantity.h"
+#include "process/process_memory.h"
 #include "replay/futex.h"
-#include "replay_command/process_memory.h"
 #include "replay_command/stage_memory.h"
 #include "text/user_error.h"
 

@@ -1,7 +1,5 @@
 #include "replay_command/slot_table.h"
 
-#include <bit>
-
 #include "replay/stage.h"
 #include "text/user_error.h"
 
@@ -9,15 +7,8 @@ namespace snug::tool {
 
 using trace::BlockId;
 
-namespace {
-
-// The table is one of addresses, and their lowest four bits say nothing.
-constexpr std::uint64_t key_of(BlockId block) { return std::rotl(static_cast<std::uint64_t>(block), 4); }
-
-}  // namespace
-
 std::optional<std::uint32_t> SlotTable::find(BlockId block) const {
-  const auto found = static_cast<std::uint64_t>(blocks_.find(key_of(block)));
+  const auto found = static_cast<std::uint64_t>(blocks_.find(BlockTable::key_of(block)));
   if (found == 0) return std::nullopt;
   return static_cast<std::uint32_t>(found - 1);
 }
@@ -34,24 +25,25 @@ std::uint32_t SlotTable::add(BlockId block, std::uint64_t size, std::uint8_t for
       throw UserError("snug replay: more than 268 million blocks live at once, for which it has no room", EXIT_FAILURE);
     slots_.push_back({.size = size, .writable = size, .last_use = {}, .form = form});
   }
-  blocks_.put(key_of(block), {BlockId{std::uint64_t{slot} + 1}});
+  blocks_.put(BlockTable::key_of(block), {BlockId{std::uint64_t{slot} + 1}});
   live_bytes_ += size;
   return slot;
 }
 
 void SlotTable::remove(BlockId block, FreedSlots& own) {
-  const auto slot = static_cast<std::uint32_t>(static_cast<std::uint64_t>(blocks_.take(key_of(block)).block) - 1);
+  const auto slot =
+      static_cast<std::uint32_t>(static_cast<std::uint64_t>(blocks_.take(BlockTable::key_of(block)).block) - 1);
   live_bytes_ -= slots_[slot].size;
   own.push_back(slot);
 }
 
 void SlotTable::replace(BlockId block, BlockId result, std::uint64_t size) {
-  const BlockTable::Placed entry = blocks_.take(key_of(block));
+  const BlockTable::Placed entry = blocks_.take(BlockTable::key_of(block));
   Slot& slot = slots_[static_cast<std::uint64_t>(entry.block) - 1];
   live_bytes_ += size - slot.size;
   slot.size = slot.writable = size;
   slot.form = 0;
-  blocks_.put(key_of(result), entry);
+  blocks_.put(BlockTable::key_of(result), entry);
 }
 
 void SlotTable::take_back(FreedSlots& freed) {

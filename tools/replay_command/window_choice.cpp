@@ -14,7 +14,6 @@ namespace {
 
 // So many checkpoints at least, where the trace is long enough.
 constexpr std::uint64_t kCheckpoints = 250;
-constexpr std::uint64_t kLeastWindow = 4096;
 constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 19;
 
 // From how many bytes on the trace says what was touched of a block; nothing if it does not.
@@ -28,7 +27,7 @@ std::optional<std::uint64_t> told_from(const TraceInput& input) {
 
 }  // namespace
 
-WindowOptions window_options(const TraceInput& input, const std::string& touch, Pace pace) {
+WindowOptions window_options(const TraceInput& input, const std::string& touch, Pace pace, std::uint64_t least_events) {
   const std::optional<std::uint64_t> told = told_from(input);
   if (touch == kTouchRecorded && !told)
     throw UserError(
@@ -41,7 +40,7 @@ WindowOptions window_options(const TraceInput& input, const std::string& touch, 
                                       : replayer::Touch::kAll,
           .told_from = is_told ? *told : UINT64_MAX,
           .pace = pace,
-          .events = std::clamp(input.told_events() / kCheckpoints, kLeastWindow, kMostWindow)};
+          .events = std::clamp(input.told_events() / kCheckpoints, least_events, kMostWindow)};
 }
 
 }  // namespace snug::tool

@@ -31,6 +31,11 @@ struct BlockSums {
     bytes += other.bytes;
     return *this;
   }
+  BlockSums& operator-=(const BlockSums& other) {
+    blocks -= other.blocks;
+    bytes -= other.bytes;
+    return *this;
+  }
 };
 
 // The process counts its peaks: each event after which more lives than ever is a new one. A sum looks at the count

@@ -19,6 +19,17 @@ bool starts_programs(const std::string& function) {
   return std::ranges::any_of(kStarters, [&](std::string_view prefix) { return function.starts_with(prefix); });
 }
 
+// At the end of a slice.
+BlockSums live_at(const CallNode& node, std::uint32_t slice) {
+  BlockSums live;
+  for (const auto& [of, sums] : node.series.entries()) {
+    if (of > slice) break;
+    live += sums.allocated;
+    live -= sums.freed;
+  }
+  return live;
+}
+
 }  // namespace
 
 CallOwners::CallOwners(const CallTree& tree, std::uint32_t half) : tree_(tree) {
@@ -34,25 +45,11 @@ CallOwners::CallOwners(const CallTree& tree, std::uint32_t half) : tree_(tree) {
     const auto [found, is_new] = by_name.try_emplace(nodes[owner].name, sums_.size());
     if (is_new) sums_.emplace_back();
     OwnedSums& sums = sums_[found->second];
-    add(sums, nodes[i], half);
+    sums += nodes[i];
+    sums.live_at_half += live_at(nodes[i], half);
     allocated[owner] += nodes[i].all.allocated.bytes;
     if (is_new || allocated[owner] > allocated[static_cast<std::size_t>(sums.node)]) sums.node = owners[i];
   }
-}
-
-void CallOwners::add(OwnedSums& sums, const CallNode& node, std::uint32_t half) {
-  sums.all += node.all;
-  sums.at_peak += node.at_peak;
-  sums.live += node.live;
-  for (const auto& [slice, of_slice] : node.series.entries()) {
-    if (slice > half) break;
-    sums.live_at_half += of_slice.allocated;
-    sums.live_at_half.blocks -= of_slice.freed.blocks;
-    sums.live_at_half.bytes -= of_slice.freed.bytes;
-  }
-  sums.growth.times += node.growth.times;
-  sums.growth.copied_bytes += node.growth.copied_bytes;
-  sums.growth.most_bytes = std::max(sums.growth.most_bytes, node.growth.most_bytes);
 }
 
 std::string CallOwners::text_of(int node) const {

@@ -11,13 +11,9 @@
 namespace snug::tool {
 
 // What a function allocated, itself or through plumbing, called from anywhere.
-struct OwnedSums {
-  int node = kNoCaller;  // of its calls the one that allocated most
-  StackSums all;
-  BlockSums at_peak;
-  BlockSums live;
+struct OwnedSums : CallSums {
+  int node = kNoCaller;    // of its calls the one that allocated most
   BlockSums live_at_half;  // of the recording's time
-  GrowthSums growth;
 };
 
 class CallOwners {
@@ -32,8 +28,6 @@ class CallOwners {
   const std::string& name_of(int node) const { return tree_.nodes()[static_cast<std::size_t>(node)].name; }
 
  private:
-  static void add(OwnedSums& sums, const CallNode& node, std::uint32_t half);
-
   const CallTree& tree_;
   std::vector<OwnedSums> sums_;
 };

@@ -30,12 +30,7 @@ std::string place_text(const Symbol& symbol, const CallFrame& frame, const CallS
 }
 
 void add_own(CallNode& into, const CallNode& node) {
-  into.all += node.all;
-  into.at_peak += node.at_peak;
-  into.live += node.live;
-  into.growth.times += node.growth.times;
-  into.growth.copied_bytes += node.growth.copied_bytes;
-  into.growth.most_bytes = std::max(into.growth.most_bytes, node.growth.most_bytes);
+  into += node;
   into.series.add(node.series);
 }
 
@@ -83,20 +78,12 @@ bool is_plumbing(const std::string& function, const std::string& file) {
 
 CallTree::CallTree(const HeapHistory& history, const Symbols& symbols, std::size_t most) {
   // In the trace's order of numbers, so that one trace makes one tree.
-  const std::map<std::uint64_t, const StackHistory*> ordered = [&history] {
-    std::map<std::uint64_t, const StackHistory*> all;
-    for (const auto& [number, stack] : history.by_stack()) all.emplace(number, &stack);
-    return all;
-  }();
+  std::map<std::uint64_t, const StackHistory*> ordered;
+  for (const auto& [number, stack] : history.by_stack()) ordered.emplace(number, &stack);
   for (const auto& [number, stack] : ordered) {
-    const int leaf = node_of(number, history.stacks(), symbols);
-    CallNode own;
-    own.all = stack->all;
-    own.at_peak = stack->live.at_peak(history.peaks());
-    own.live = stack->live.live();
-    own.growth = stack->growth;
-    own.series = stack->series;
-    add_own(nodes_[static_cast<std::size_t>(leaf)], own);
+    CallNode& leaf = nodes_[static_cast<std::size_t>(node_of(number, history.stacks(), symbols))];
+    leaf += CallSums{stack->all, stack->live.at_peak(history.peaks()), stack->live.live(), stack->growth};
+    leaf.series.add(stack->series);
   }
   by_stack_.clear();
   if (nodes_.size() > most) prune(most);

@@ -21,16 +21,27 @@ inline constexpr std::size_t kMostNodes = 6000;
 inline constexpr int kNoCaller = -1;
 inline constexpr const char* kUnknownStack = "[unknown stack]";
 
-struct CallNode {
-  std::string name;
-  std::string place;  // file and line of the source, or the module; empty if neither is known
-  int caller = kNoCaller;
-  bool is_plumbing = false;  // of a language's own library, see is_plumbing()
-  // Of what it allocated itself.
+// What functions allocated themselves.
+struct CallSums {
   StackSums all;
   BlockSums at_peak;
   BlockSums live;  // at the end
   GrowthSums growth;
+
+  CallSums& operator+=(const CallSums& other) {
+    all += other.all;
+    at_peak += other.at_peak;
+    live += other.live;
+    growth += other.growth;
+    return *this;
+  }
+};
+
+struct CallNode : CallSums {
+  std::string name;
+  std::string place;  // file and line of the source, or the module; empty if neither is known
+  int caller = kNoCaller;
+  bool is_plumbing = false;  // of a language's own library, see is_plumbing()
   SlicedSeries<StackSums> series;
 };
 

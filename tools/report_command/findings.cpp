@@ -174,35 +174,26 @@ class Finder {
            .bytes = sums.freed.bytes,
            .share = share,
            .weight = share * 0.6,
-           .size = {},
            .threads = pair});
     }
   }
 
   // A peak that is seldom: in nine tenths of the time no more than half of it lives.
   void look_at_spike() {
-    const std::uint32_t last = history_.slices().slice_of(history_.last_time());
     std::vector<std::uint64_t> most_live;
-    std::uint64_t live = 0;
-    auto entry = history_.process().entries().begin();
-    for (std::uint32_t slice = 0; slice <= last; ++slice) {
-      most_live.push_back(live);
-      if (entry == history_.process().entries().end() || entry->slice != slice) continue;
-      most_live.back() = std::max(live, entry->sums.most_live);
-      live = (entry++)->sums.live.bytes;
-    }
+    for (const ProcessSums& sums : history_.process_by_slice()) most_live.push_back(sums.most_live);
     const auto ninth = most_live.begin() + static_cast<std::ptrdiff_t>(most_live.size() * 9 / 10);
     std::ranges::nth_element(most_live, ninth);
     const std::uint64_t usual = *ninth;
     const std::uint64_t peak = history_.at_peak().bytes;
-    if (last < kLeastSlices || usual > peak / 2 || peak < kLeastBytes) return;
+    if (most_live.size() <= kLeastSlices || usual > peak / 2 || peak < kLeastBytes) return;
     const double share = 1 - share_of(usual, peak);
     put({.kind = "spike",
-         .sentence = fmt::format("The peak of {} is short: in 90% of the time no more than {} live.",
-                                 bytes(history_.at_peak().bytes), bytes(usual)),
+         .sentence = fmt::format("The peak of {} is short: in 90% of the time no more than {} live.", bytes(peak),
+                                 bytes(usual)),
          .advice = "A machine or container has to be as large as this moment. See in the flame graph at the peak what "
                    "comes together there, and whether it can come one after the other.",
-         .bytes = history_.at_peak().bytes - usual,
+         .bytes = peak - usual,
          .share = share,
          .weight = share * 0.7});
   }

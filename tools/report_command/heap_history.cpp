@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/bits.h"
 #include "size/class_table.h"
 
 namespace snug::tool {
@@ -16,9 +17,6 @@ namespace {
 constexpr std::uint64_t kOsPage = 4096;
 constexpr std::uint64_t kMostSize = std::uint64_t{1} << 56;
 
-// The table is one of addresses, and their lowest four bits say nothing.
-constexpr std::uint64_t key_of(trace::BlockId block) { return std::rotl(static_cast<std::uint64_t>(block), 4); }
-
 std::size_t size_bin(std::uint64_t size) {
   return std::min<std::size_t>(size == 0 ? 0 : std::bit_width(size) - 1, kSizeBins - 1);
 }
@@ -28,7 +26,7 @@ std::size_t life_bin(std::uint64_t steps) { return std::min<std::size_t>(std::bi
 
 std::uint64_t bytes_on_snug(std::uint64_t size) {
   if (size > kMostSize) return size;  // no block has it, whatever a file says
-  const std::uint64_t pages = (size + kOsPage - 1) / kOsPage * kOsPage;
+  const std::uint64_t pages = round_up(size, kOsPage);
   if (size > kRoomyTable.max_size) return pages;
   // The program writes no OS page behind the block's last byte.
   const std::uint64_t block = kRoomyTable.classes[kRoomyTable.class_of(size)].block_size;
@@ -80,7 +78,7 @@ void HeapHistory::advance(std::uint64_t time) {
 void HeapHistory::come(const Event& event, trace::BlockId id, bool is_found) {
   ThreadTail& tail = tails_[event.thread];
   ++tail.events;
-  if (places_.find(key_of(id)) != trace::BlockId::kNone) {
+  if (block_of(id) != nullptr) {
     ++impossible_;
     return;
   }
@@ -89,10 +87,10 @@ void HeapHistory::come(const Event& event, trace::BlockId id, bool is_found) {
   const Block block{&stack, event.stack, &of_size, event.size, last_time_, tail.events};
   if (free_places_.empty()) {
     live_blocks_.push_back(block);
-    places_.put(key_of(id), {trace::BlockId{live_blocks_.size()}});
+    places_.put(BlockTable::key_of(id), {trace::BlockId{live_blocks_.size()}});
   } else {
     live_blocks_[free_places_.back()] = block;
-    places_.put(key_of(id), {trace::BlockId{free_places_.back() + 1ULL}});
+    places_.put(BlockTable::key_of(id), {trace::BlockId{free_places_.back() + 1ULL}});
     free_places_.pop_back();
   }
   tail.last[tail.events % ThreadTail::kKept] = {id, event.stack, event.size};
@@ -127,7 +125,7 @@ void HeapHistory::go(const Event& event, bool stays_as_other) {
     ++impossible_;
     return;
   }
-  places_.take(key_of(event.block));
+  places_.take(BlockTable::key_of(event.block));
   const Block block = *place;
   place->stack = nullptr;
   free_places_.push_back(static_cast<std::uint32_t>(place - live_blocks_.data()));
@@ -138,7 +136,7 @@ void HeapHistory::go(const Event& event, bool stays_as_other) {
   const bool is_temporary =
       !stays_as_other && owner == event.thread && tail.events - block.thread_event <= temporary_events_;
   if (stays_as_other) {
-    if (event.size > block.size) note_growth(by_stack_[event.stack], 1, block.size, event.size);
+    if (event.size > block.size) note_growth(by_stack_[event.stack], {1, block.size, event.size});
   } else if (owner == event.thread) {
     look_for_growth(block, tail);
   }
@@ -167,16 +165,13 @@ void HeapHistory::go(const Event& event, bool stays_as_other) {
   process.freed_bytes += block.size;
 }
 
-void HeapHistory::note_growth(StackHistory& stack, std::uint64_t steps, std::uint64_t copied, std::uint64_t size) {
-  for (GrowthSums* const sums : {&stack.growth, &growth_}) {
-    sums->times += steps;
-    sums->copied_bytes += copied;
-    sums->most_bytes = std::max(sums->most_bytes, size);
-  }
+void HeapHistory::note_growth(StackHistory& stack, const GrowthSums& growth) {
+  stack.growth += growth;
+  growth_ += growth;
 }
 
 HeapHistory::Block* HeapHistory::block_of(trace::BlockId id) {
-  const auto found = static_cast<std::uint64_t>(places_.find(key_of(id)));
+  const auto found = static_cast<std::uint64_t>(places_.find(BlockTable::key_of(id)));
   return found == 0 ? nullptr : &live_blocks_[found - 1];
 }
 
@@ -197,26 +192,42 @@ void HeapHistory::look_for_growth(const Block& freed, ThreadTail& tail) {
     last = {};  // it is no other block's
     grown->steps = freed.steps + 1;
     grown->copied = freed.copied + freed.size;
-    if (grown->steps > kSteps) note_growth(*grown->stack, 1, freed.size, grown->size);
-    if (grown->steps == kSteps) note_growth(*grown->stack, kSteps, grown->copied, grown->size);
+    if (grown->steps > kSteps) note_growth(*grown->stack, {1, freed.size, grown->size});
+    if (grown->steps == kSteps) note_growth(*grown->stack, {kSteps, grown->copied, grown->size});
     return;
   }
 }
 
 void HeapHistory::look_at_sample(const Event& event) {
+  sampled_.add(event);
   const auto measure = static_cast<Measure>(event.values[0]);
-  const std::uint64_t value = event.values[1];
-  if (measure == Measure::kHeap) sample_.heap = value;
-  if (measure == Measure::kMostResident) most_resident_ = std::max(most_resident_, value);
-  if (measure == Measure::kMappedBytes) mapped_in_use_ = value;
+  if (measure == Measure::kHeap) sample_.heap = event.values[1];
   // The allocator answers behind the sample that has asked it.
-  if (measure == Measure::kUsedBytes && !samples_.empty()) samples_.back().in_use = value + mapped_in_use_;
+  if (measure == Measure::kUsedBytes && !samples_.empty())
+    samples_.back().in_use = trace::used_bytes(sampled_.last()).value_or(0);
   if (measure != Measure::kResident) return;
-  sample_.resident = value;
-  most_resident_ = std::max(most_resident_, value);
+  sample_.resident = event.values[1];
   sample_.time = last_time_;
   samples_.push_back(sample_);
   sample_ = {};
+}
+
+std::vector<ProcessSums> HeapHistory::process_by_slice() const {
+  std::vector<ProcessSums> all(last_slice() + 1);
+  auto entry = process_.entries().begin();
+  ProcessSums before;
+  for (std::uint32_t slice = 0; slice != all.size(); ++slice) {
+    ProcessSums& sums = all[slice];
+    if (entry != process_.entries().end() && entry->slice == slice) {
+      sums = (entry++)->sums;
+    } else {
+      sums.live = before.live;
+      sums.rounded = before.rounded;
+    }
+    sums.most_live = std::max(sums.most_live, before.live.bytes);
+    before = sums;
+  }
+  return all;
 }
 
 void HeapHistory::end() {

@@ -19,6 +19,7 @@
 #include "record/block_table.h"
 #include "report_command/block_sums.h"
 #include "report_command/sliced_series.h"
+#include "trace/sample_account.h"
 #include "trace_command/call_stacks.h"
 
 namespace snug::tool {
@@ -53,6 +54,13 @@ struct GrowthSums {
   std::uint64_t times = 0;
   std::uint64_t copied_bytes = 0;
   std::uint64_t most_bytes = 0;  // after growing
+
+  GrowthSums& operator+=(const GrowthSums& other) {
+    times += other.times;
+    copied_bytes += other.copied_bytes;
+    if (most_bytes < other.most_bytes) most_bytes = other.most_bytes;
+    return *this;
+  }
 };
 
 struct StackHistory {
@@ -128,10 +136,12 @@ class HeapHistory {
   const std::map<std::uint32_t, BlockSums>& allocated_by_thread() const { return by_thread_; }
   const std::vector<MemorySample>& samples() const { return samples_; }
 
-  std::uint64_t most_resident() const { return most_resident_; }  // by the kernel's count; 0: nobody looked
+  std::uint64_t most_resident() const { return sampled_.most_resident(); }  // by the kernel's count; 0: nobody looked
 
   const TimeSlices& slices() const { return slices_; }
-  const SlicedSeries<ProcessSums>& process() const { return process_; }
+  std::uint32_t last_slice() const { return slices_.slice_of(last_time_); }
+  // Of each slice up to the last, also where nothing happened.
+  std::vector<ProcessSums> process_by_slice() const;
 
   const LiveSums& live() const { return live_; }
   const BlockSums& allocated() const { return allocated_; }
@@ -180,7 +190,7 @@ class HeapHistory {
   void come(const trace::Event& event, trace::BlockId block, bool is_found);
   Block* block_of(trace::BlockId id);
   void go(const trace::Event& event, bool stays_as_other);
-  void note_growth(StackHistory& stack, std::uint64_t steps, std::uint64_t copied, std::uint64_t size);
+  void note_growth(StackHistory& stack, const GrowthSums& growth);
   void look_for_growth(const Block& freed, ThreadTail& tail);
   void look_at_sample(const trace::Event& event);
   void end();
@@ -199,8 +209,7 @@ class HeapHistory {
   std::unordered_map<std::uint32_t, ThreadTail> tails_;
   std::vector<MemorySample> samples_;
   MemorySample sample_;
-  std::uint64_t mapped_in_use_ = 0;
-  std::uint64_t most_resident_ = 0;
+  trace::SampleAccount sampled_;
 
   TimeSlices slices_;
   std::uint32_t slice_ = 0;  // of the event that is being added

@@ -1,7 +1,6 @@
 #include "report_command/report_command.h"
 
 #include <fmt/format.h>
-
 #include <unistd.h>
 
 #include <cerrno>
@@ -63,7 +62,7 @@ struct Read {
       : input(path, Telling::kAll, process),
         history(input, temporary_events),
         tree(history, Symbols(history.stacks()), most_nodes),
-        owners(tree, history.slices().slice_of(history.last_time()) / 2),
+        owners(tree, history.last_slice() / 2),
         trace(reported_trace(input, history, process.empty() && input.index().processes().size() > 1)) {}
 
   TraceInput input;
@@ -129,7 +128,6 @@ void ReportCommand::expect_outputs() const {
   if (!page_file_.empty() && !has_report_page()) report_page({});
   if (page_file_ == kStandardOutput && writes_json_to_standard_output())
     throw UserError("-o - and --json without a FILE both write to standard output");
-  if (replays()) find_allocators(allocators_, find_snug_library(library_), "--replay");
   for (const std::string& path : {page_file_, json_file_}) {
     if (path.empty() || path == kStandardOutput) continue;
     expect_other_file(file_, path);
@@ -179,6 +177,8 @@ int ReportCommand::execute() const {
   const std::optional<ReportCheck> check =
       check_option_->count() == 0 ? std::nullopt : std::optional<ReportCheck>(limits_);
   expect_outputs();
+  std::vector<Allocator> allocators;
+  if (replays()) allocators = find_allocators(allocators_, find_snug_library(library_), "--replay");
   const bool wants_json = json_option_->count() > 0;
   const std::size_t most_nodes = against_.empty() ? kMostNodes : SIZE_MAX;
   Read read(file_, process_, temporary_events_, most_nodes);
@@ -202,8 +202,8 @@ int ReportCommand::execute() const {
     const Read other(against_, against_process_, temporary_events_, most_nodes);
     is_damaged = is_damaged || other.input.is_damaged();
     fmt::print(people, "\n{}", against_text(read.owners, other.owners));
-    const std::vector<int> places = read.tree.find_nodes(other.tree);
     if (wants_data) {
+      const std::vector<int> places = read.tree.find_nodes(other.tree);
       data["against"] = against_json(other.trace, other.history, other.tree, places, temporary_events_);
       data["nodes"] = nodes_json(read.tree);
       data["series"].get_ref<nlohmann::ordered_json::array_t&>().resize(read.tree.nodes().size(),
@@ -211,8 +211,7 @@ int ReportCommand::execute() const {
     }
   }
   if (replays()) {
-    const WhatIf what_if =
-        replay_for_report(read.input, {.allocators = allocators_, .library = library_, .as_recorded = as_recorded_});
+    const WhatIf what_if = replay_for_report(read.input, {.allocators = allocators, .as_recorded = as_recorded_});
     if (what_if.interrupted_by != 0) return 128 + what_if.interrupted_by;
     if (!check || asks_for_replay()) fmt::print(people, "\n{}", what_if_text(what_if.table));
     if (wants_data) {

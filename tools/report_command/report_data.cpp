@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
+#include <tuple>
 
-#include "print/quantity.h"
 #include "snug/snug.h"
 #include "text/printable.h"
 
@@ -35,43 +33,22 @@ Json trace_json(const ReportedTrace& trace, const HeapHistory& history) {
           {"notes", trace.notes}};
 }
 
-// A number for each slice, also where nothing happened.
-template <typename Number>
-Json by_slice(const HeapHistory& history, const Number& number) {
-  Json all = Json::array();
-  const std::uint32_t last = history.slices().slice_of(history.last_time());
-  ProcessSums before;
-  auto entry = history.process().entries().begin();
-  for (std::uint32_t slice = 0; slice <= last; ++slice) {
-    ProcessSums sums;
-    sums.live = before.live;
-    sums.rounded = before.rounded;
-    sums.most_live = before.live.bytes;
-    if (entry != history.process().entries().end() && entry->slice == slice) {
-      const std::uint64_t begin = sums.most_live;
-      sums = (entry++)->sums;
-      sums.most_live = std::max(sums.most_live, begin);
-    }
-    all.push_back(number(sums, slice));
-    before = sums;
-  }
-  return all;
-}
-
 Json slices_json(const HeapHistory& history) {
-  return {{"end_ns", by_slice(history,
-                              [&](const ProcessSums&, std::uint32_t slice) {
-                                return nanoseconds(std::min(history.slices().end_of(slice), history.last_time()));
-                              })},
-          {"live_bytes", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.live.bytes; })},
-          {"most_live_bytes", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.most_live; })},
-          {"live_blocks", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.live.blocks; })},
-          {"rounded_bytes", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.rounded; })},
-          {"allocated_bytes",
-           by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.allocated.bytes; })},
-          {"freed_bytes", by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.freed_bytes; })},
-          {"allocated_blocks",
-           by_slice(history, [](const ProcessSums& sums, std::uint32_t) { return sums.allocated.blocks; })}};
+  Json slices = {{"end_ns", Json::array()},      {"live_bytes", Json::array()},      {"most_live_bytes", Json::array()},
+                 {"live_blocks", Json::array()}, {"rounded_bytes", Json::array()},   {"allocated_bytes", Json::array()},
+                 {"freed_bytes", Json::array()}, {"allocated_blocks", Json::array()}};
+  std::uint32_t slice = 0;
+  for (const ProcessSums& sums : history.process_by_slice()) {
+    slices["end_ns"].push_back(nanoseconds(std::min(history.slices().end_of(slice++), history.last_time())));
+    slices["live_bytes"].push_back(sums.live.bytes);
+    slices["most_live_bytes"].push_back(sums.most_live);
+    slices["live_blocks"].push_back(sums.live.blocks);
+    slices["rounded_bytes"].push_back(sums.rounded);
+    slices["allocated_bytes"].push_back(sums.allocated.bytes);
+    slices["freed_bytes"].push_back(sums.freed_bytes);
+    slices["allocated_blocks"].push_back(sums.allocated.blocks);
+  }
+  return slices;
 }
 
 // Of many samples the one with most resident of each few that lie together.

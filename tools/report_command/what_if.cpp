@@ -7,7 +7,6 @@
 #include "library/snug_library.h"
 #include "replay_command/replay_comparison.h"
 #include "replay_command/window_choice.h"
-#include "statistics/statistics.h"
 
 namespace snug::tool {
 
@@ -16,8 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNanoseconds = 1e9;
-constexpr std::uint64_t kMoments = 250;
-constexpr std::uint64_t kLeastEventsOfMoment = 16;
+// A picture of a short program needs more moments than a judgement does.
+constexpr std::uint64_t kLeastEvents = 16;
 
 Json of_allocator(const Contender& contender, const Replayed& replayed) {
   Json row = {{"name", contender.allocator.name}, {"version", contender.allocator.version}};
@@ -92,17 +91,16 @@ Json map_json(const HeapMap& map) {
 }  // namespace
 
 WhatIf replay_for_report(const TraceInput& input, const WhatIfPlan& plan) {
-  ReplayPlan replay{.file = input.path(),
-                    .process = std::to_string(input.process().number),
-                    .replayer = find_replayer(),
-                    .component = {},
-                    .window = window_options(input, "", plan.as_recorded ? Pace::kRecorded : Pace::kFull),
-                    .maps_heap = true};
-  // Pictures of short programs need more moments than a judgement does.
-  replay.window.events = std::max(kLeastEventsOfMoment, std::min(replay.window.events, input.told_events() / kMoments));
+  const ReplayPlan replay{
+      .file = input.path(),
+      .process = std::to_string(input.process().number),
+      .replayer = find_replayer(),
+      .component = {},
+      .window = window_options(input, "", plan.as_recorded ? Pace::kRecorded : Pace::kFull, kLeastEvents),
+      .maps_heap = true};
   ComparisonPlan comparison;
   comparison.program = {"snug", "report", input.path()};
-  comparison.allocators = find_allocators(plan.allocators, find_snug_library(plan.library), "--replay");
+  comparison.allocators = plan.allocators;
   comparison.rounds = 1;
   comparison.warmup_rounds = 0;
   const ReplayComparison replays = compare_replays(replay, comparison);

@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "input/trace_input.h"
+#include "library/allocator_catalogue.h"
 
 namespace snug::tool {
 
 struct WhatIfPlan {
-  std::vector<std::string> allocators;  // besides snug
-  std::string library;                  // snug's; empty: the one beside the tool
-  bool as_recorded = false;             // calls come no earlier than they were recorded
+  std::vector<Allocator> allocators;  // snug first
+  bool as_recorded = false;           // calls come no earlier than they were recorded
 };
 
-// The part `what_if` of the page's data, and `map` if the replay on snug has made one. Throws UserError if an allocator
-// is not known or the trace cannot be replayed.
+// The part `what_if` of the page's data, and `map` if the replay on snug has made one. Throws UserError if the trace
+// cannot be replayed.
 struct WhatIf {
   nlohmann::ordered_json table;
   nlohmann::ordered_json map;

@@ -1,4 +1,4 @@
-// Tables whose columns sort: a press on a heading sorts by it, largest first, and again the other way round.
+// Tables that the reader sorts: a press on a column's heading sorts by it, largest first, and again the other way round.
 //   columns: { title, value(row), text(row), number (right-aligned), bar (a bar in the cell, as long as its value),
 //              node(row) (an element instead of the text), note (what the heading means) }
 "use strict";

@@ -1,4 +1,4 @@
-#include "replay_command/process_memory.h"
+#include "process/process_memory.h"
 
 #include <fmt/format.h>
 
