@@ -54,6 +54,7 @@ void refuse_large_os_pages() {
 }
 
 void thread_ends(void* cache) {
+  allocator.user_heaps.end_caches();
   allocator.caches.end(static_cast<ThreadCache*>(cache));
   if (allocator.config.idle_thread != BackgroundThreadMode::kOff) allocator.background.thread_ended();
 }
@@ -280,6 +281,7 @@ void Allocator::after_fork_in_child() SNUG_UNPROVED {
   revocation.after_fork_in_child();
   peak.after_fork_in_child();
   control.after_fork_in_child();
+  user_heaps.note_child();
   shared_allocations.store(0, kRelaxed);  // the child counts its own
   if (!is_open()) return;
   if (config.publish) background.invite();

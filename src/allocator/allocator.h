@@ -14,6 +14,7 @@
 #include "checked/quarantine.h"
 #include "checked/stack_depot.h"
 #include "control/control_thread.h"
+#include "heap/user_heaps.h"
 #include "os/open_streams.h"
 #include "profile/heap_profile.h"
 #include "size/class_table.h"
@@ -41,6 +42,7 @@ struct Allocator {
   ArrayStore arrays{arena};
   ThreadCacheList caches{arena, registry, arrays};
   CacheRevocation revocation{registry};
+  UserHeaps user_heaps{arena, spans, arrays};  // those that the program makes
   ControlThread control;  // with publish:on
   BackgroundThread background;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocator/checked_blocks.h"
+#include "allocator/heap_blocks.h"
 #include "allocator/plain_blocks.h"
 #include "allocator/refill.h"
 #include "allocator/refusal.h"
@@ -155,6 +156,7 @@ void* allocate_large_if_plain(size_t size) noexcept {
 void deallocate_slow(void* block, BlockOrigin fits, size_t told) noexcept {
   if (block == nullptr) return;
   const size_t scaled_class = class_at(block);
+  if (allocator.user_heaps.are_used() && scaled_class == 0 && release_in_heap(block)) return;
   if (scaled_class == 0 && allocator.is_checked()) return deallocate_checked(block, fits, told);
   ErrnoKeeper keeper;
   if (scaled_class != 0)
@@ -255,6 +257,8 @@ size_t usable_size(const void* block, const char* call) {
   if (block == nullptr) return 0;
   if (const size_t scaled_class = class_at(block); scaled_class != 0)
     return allocator.table->classes[scaled_class / kClassScale].block_size;
+  if (allocator.user_heaps.are_used())
+    if (const size_t usable = usable_in_heap(block); usable != 0) return usable;
   if (allocator.is_checked()) return checked_size(block, call);
   if (allocator.guarded.contains(block)) return allocator.guarded.size_of(block, call);
   if (allocator.profile.has_been_on())
@@ -271,6 +275,7 @@ void* move_from_slab(void* block, size_t usable, size_t size, const char* call) 
 }
 
 void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept {
+  if (void* resized; allocator.user_heaps.are_used() && resize_in_heap(block, size, &resized)) return resized;
   if (allocator.is_checked()) return resize_checked(block, size, call);
   if (size > allocator.table->max_size && allocator.is_open() && allocator.large_blocks.fits(block, size)) return block;
   const size_t usable = usable_size(block, call);
@@ -310,6 +315,7 @@ const char* check(bool all_caches) {
   if (const char* broken = allocator.mappings.check(); broken != nullptr) return broken;
   if (const char* broken = allocator.registry.check(); broken != nullptr) return broken;
   if (const char* broken = allocator.caches.check(); broken != nullptr) return broken;
+  if (const char* broken = allocator.user_heaps.check(); broken != nullptr) return broken;
   const char* broken = nullptr;
   allocator.revocation.for_each_cache([&](const ThreadCache& cache) {
     if (broken == nullptr && (all_caches || &cache == thread_state.cache)) broken = cache.check();

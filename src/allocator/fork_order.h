@@ -1,7 +1,7 @@
 // ForkOrder: takes all locks around a fork, in the one order in which any thread takes several of them.
 //
 //   list of streams ─► opening ─► the background thread's hands ─► thread cache list ─► heaps ─► heap table ─►
-//   mapping store ─► span store ─► arrays ─► arena
+//   user heaps ─► mapping store ─► span store ─► arrays ─► arena
 //
 // Behind these the allocator takes the locks of the quarantine (checked/quarantine.h), the guarded pages and the heap
 // profile (profile/heap_profile.h), under which no thread takes another part's lock.
@@ -33,6 +33,7 @@ class ForkOrder {
     if (!allocator.is_open()) return;
     allocator.caches.lock_at_rest();
     allocator.registry.lock_all();
+    allocator.user_heaps.lock_all();
     allocator.mappings.lock_at_rest();
     allocator.spans.lock_at_rest();
     allocator.arrays.lock().lock_for_fork();
@@ -58,6 +59,7 @@ class ForkOrder {
       allocator.arrays.lock().unlock_after_fork();
       allocator.spans.lock().unlock_after_fork();
       allocator.mappings.unlock_after_fork();
+      allocator.user_heaps.unlock_all();
       allocator.registry.unlock_all();
       allocator.caches.unlock_after_fork();
     }

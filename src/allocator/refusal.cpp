@@ -9,7 +9,8 @@ bool give_back(size_t pad, bool from_others) {
   if (ThreadCache* cache = thread_state.cache; cache != nullptr) cache->flush_all();
   allocator.caches.reap_orphans();
   if (from_others) allocator.revocation.take_all();
-  bool any = allocator.registry.trim() != 0;
+  bool any = allocator.user_heaps.trim() != 0;
+  any = allocator.registry.trim() != 0 || any;
   any = allocator.mappings.trim(pad) || any;
   any = allocator.spans.trim(pad) || any;
   return any;

@@ -84,6 +84,11 @@ snug_stats gather_statistics() {
   stats.blocks_large = large.blocks + spans.runs;
   stats.bytes_in_use += stats.bytes_large + allocator.profile.bytes_on_pages();
   stats.blocks_in_use += stats.blocks_large + allocator.profile.blocks_on_pages();
+  const HeapFigures heaps = allocator.user_heaps.figures_of_all();
+  stats.bytes_in_use += heaps.in_use;
+  stats.blocks_in_use += heaps.blocks;
+  stats.bytes_cached += heaps.cached;
+  stats.bytes_in_slabs += heaps.in_slabs;
   stats.bytes_retained = spans.bytes_dirty + large.bytes_kept;
   stats.retain = spans.retain;
   stats.retain_large = large.retain;

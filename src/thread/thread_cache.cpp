@@ -38,13 +38,6 @@ void copy(void** to, void* const* from, size_t count) {
   if (count != 0) memcpy(to, from, count * sizeof(void*));
 }
 
-// Gives the head the array at `base`, with `held` blocks in it and room for `room`; or none, if all are 0.
-void point_at(CacheHead& head, void** base, size_t held, size_t room) {
-  head.move_top(base + held);
-  store_shared(head.limit_low, CacheHead::lower_half(number_of(base + room)));
-  store_shared(head.base_low, CacheHead::lower_half(number_of(base)));
-}
-
 }  // namespace
 
 ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
@@ -259,7 +252,7 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
   room_bytes_ += (room - array.room) * sizes(size_class).block_size;
   extra_bytes_ += extra_bytes(size_class, room) - extra_bytes(size_class, array.room);
   array.room = static_cast<uint16_t>(room);
-  point_at(head, base, held, room);
+  head.point_at(base, held, room);
   return true;
 }
 
@@ -343,7 +336,7 @@ void ThreadCache::retire() {
     if (arrays_[c].places == 0) continue;
     CacheHead& head = state_->heads[c];
     void** base = head.base();
-    point_at(head, nullptr, 0, 0);
+    head.point_at(nullptr, 0, 0);
     returns.add(base, arrays_[c].places);
     arrays_[c] = {};
   }

@@ -48,6 +48,12 @@ struct CacheHead {
     return max(0, static_cast<int32_t>(lower_half(load_shared(top_number)) - load_shared(base_low)));
   }
   void move_top(void** place) { store_shared(top_number, number_of(place)); }
+  // Gives the head the array at `base`, with `held` blocks in it and room for `room`; or none, if all are 0.
+  void point_at(void** base, size_t held, size_t room) {
+    move_top(base + held);
+    store_shared(limit_low, lower_half(number_of(base + room)));
+    store_shared(base_low, lower_half(number_of(base)));
+  }
 
   static uint32_t lower_half(PlaceNumber number) { return static_cast<uint32_t>(number); }
 

@@ -192,6 +192,12 @@ class Allocator {
     Heaps& heaps;
   } registry{heaps};
 
+  // Heaps that the program makes take part in no operation here.
+  struct {
+    void lock_all() {}
+    void unlock_all() {}
+  } user_heaps;
+
   PartInHand<SpansLock, kFault != Fault::kSpansNotAtRest> spans;
   PartInHand<UnwantedLock, true> mappings;
   PartInHand<UnwantedLock, true> arrays;

@@ -1,0 +1,63 @@
+// Blocks of the program's own heaps (include/snug/heap.h): their malloc, and what free, realloc and malloc_usable_size
+// do with them. A block in a slab is found by its page's entry, a large one by its record: both are asked for only
+// once the process has had such a heap.
+//
+// Thread-safe; the caller holds no lock. Failure is null with errno ENOMEM.
+#pragma once
+
+#include <stddef.h>
+
+#include "allocator/allocator.h"
+#include "base/compiler.h"
+#include "heap/user_heaps.h"
+#include "thread/head_table.h"
+#include "thread/thread_state.h"
+
+namespace snug {
+
+// A heap; null with errno ENOMEM.
+UserHeap* make_heap(const char* name, const HeapLimits& limits);
+// Null for null. Ends the process if it is no heap, or was destroyed; `call` names the caller in that report.
+UserHeap& live_heap(UserHeap* heap, const char* call);
+// False, and nothing has happened, if blocks are in use and the heap must be empty then.
+bool destroy_heap(UserHeap& heap);
+
+SNUG_COLD void* allocate_in_slow(UserHeap* heap, size_t size) noexcept;
+// The same for the largest size of the step: computed there, it costs the fast path nothing.
+SNUG_COLD void* refill_in(UserHeap* heap, HeadStep step) noexcept;
+
+// The calling thread's cache of the heap has the heads of its classes in the order of the thread's own.
+SNUG_ALWAYS_INLINE void* allocate_in(UserHeap* heap, size_t size) {
+  const UserCache* const cache = last_user_cache;
+  if (!cache->is_of(heap)) [[unlikely]]
+    return allocate_in_slow(heap, size);
+  size_t beyond = size;
+  if (!subtract_end(&beyond, heads_end)) [[unlikely]]
+    return allocate_in_slow(heap, size_at_distance(beyond));
+  const HeadStep step = step_at_distance(beyond);
+  char* const own = reinterpret_cast<char*>(head_of(step));
+  void* block;
+  if (!pop(reinterpret_cast<CacheHead*>(own + cache->distance), &block)) [[unlikely]]
+    return refill_in(heap, step);
+  return block;
+}
+
+void* allocate_zeroed_in(UserHeap& heap, size_t count, size_t size) noexcept;
+// `alignment` is a power of two.
+void* allocate_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcept;
+size_t allocate_batch_in(UserHeap& heap, size_t size, void** blocks, size_t count) noexcept;
+// The block of any heap, malloc's too, at its new size in this one. `size` is not 0.
+void* resize_into(UserHeap& heap, void* block, size_t size) noexcept;
+
+// The heap that a live block lies in; null for any other address.
+UserHeap* heap_of(const void* block);
+
+// The next three are for the functions of the family: false, or 0, if the address is no block of such a heap.
+
+// Frees the block.
+bool release_in_heap(void* block) noexcept;
+size_t usable_in_heap(const void* block);
+// Sets `*resized` to the block at its new size, in its heap; to null if there is no memory, and the block is as before.
+bool resize_in_heap(void* block, size_t size, void** resized) noexcept;
+
+}  // namespace snug

@@ -1,0 +1,109 @@
+// The C interface of heaps that the program makes (include/snug/heap.h).
+#include "snug/heap.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "allocator/blocks.h"
+#include "allocator/heap_blocks.h"
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "heap/user_heaps.h"
+
+using namespace snug;
+
+namespace {
+
+UserHeap* inner(snug_heap* heap) { return reinterpret_cast<UserHeap*>(heap); }
+snug_heap* outer(UserHeap* heap) { return reinterpret_cast<snug_heap*>(heap); }
+
+static_assert(UserHeap::kNameMax == SNUG_HEAP_NAME_MAX);
+
+// The options as this version has them: what the caller's does not know is 0.
+bool read(const snug_heap_options* options, snug_heap_options* known) {
+  *known = {};
+  if (options == nullptr) return true;
+  if (options->size < sizeof(*known) || (options->flags & ~SNUG_HEAP_MUST_BE_EMPTY) != 0) return false;
+  *known = *options;
+  return true;
+}
+
+}  // namespace
+
+extern "C" {
+
+SNUG_EXPORT snug_heap* snug_heap_create(const snug_heap_options* options) {
+  snug_heap_options known;
+  if (!read(options, &known)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  HeapLimits limits;
+  if (known.limit != 0) limits.most = known.limit;
+  limits.must_be_empty = (known.flags & SNUG_HEAP_MUST_BE_EMPTY) != 0;
+  return outer(make_heap(known.name, limits));
+}
+
+SNUG_EXPORT int snug_heap_destroy(snug_heap* heap) {
+  if (heap == nullptr) return 0;
+  return destroy_heap(live_heap(inner(heap), "snug_heap_destroy")) ? 0 : EBUSY;
+}
+
+SNUG_EXPORT void* snug_heap_malloc(snug_heap* heap, size_t size) { return allocate_in(inner(heap), size); }
+
+SNUG_EXPORT void* snug_heap_calloc(snug_heap* heap, size_t count, size_t size) {
+  return allocate_zeroed_in(live_heap(inner(heap), "snug_heap_calloc"), count, size);
+}
+
+SNUG_EXPORT void* snug_heap_aligned_alloc(snug_heap* heap, size_t alignment, size_t size) {
+  if (!is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return allocate_aligned_in(live_heap(inner(heap), "snug_heap_aligned_alloc"), alignment, size);
+}
+
+// As realloc: null is malloc, and size 0 frees the block.
+SNUG_EXPORT void* snug_heap_realloc(snug_heap* heap, void* block, size_t size) {
+  if (block == nullptr) return allocate_in(inner(heap), size);
+  if (size == 0) {
+    deallocate(block);
+    return nullptr;
+  }
+  return resize_into(live_heap(inner(heap), "snug_heap_realloc"), block, size);
+}
+
+SNUG_EXPORT size_t snug_heap_malloc_batch(snug_heap* heap, size_t size, void** blocks, size_t count) {
+  return allocate_batch_in(live_heap(inner(heap), "snug_heap_malloc_batch"), size, blocks, count);
+}
+
+SNUG_EXPORT snug_heap* snug_heap_of(const void* block) { return outer(heap_of(block)); }
+
+SNUG_EXPORT const char* snug_heap_name(const snug_heap* heap) {
+  return live_heap(inner(const_cast<snug_heap*>(heap)), "snug_heap_name").name();
+}
+
+SNUG_EXPORT int snug_heap_get_stats(snug_heap* heap, snug_heap_stats* stats) {
+  UserHeap& its = live_heap(inner(heap), "snug_heap_get_stats");
+  const HeapFigures figures = allocator.user_heaps.figures(its);
+  *stats = {};
+  stats->blocks_in_use = figures.blocks;
+  stats->bytes_in_use = figures.in_use;
+  stats->bytes_held = figures.held;
+  stats->bytes_cached = figures.cached;
+  stats->peak_held = figures.peak_held;
+  stats->limit = figures.limit;
+  return 0;
+}
+
+SNUG_EXPORT int snug_heap_visit(snug_heap* heap, int (*visit)(void* argument, void* block, size_t bytes),
+                                void* argument) {
+  UserHeap& its = live_heap(inner(heap), "snug_heap_visit");
+  return allocator.user_heaps.visit(its, [&](void* block, size_t bytes) { return visit(argument, block, bytes); });
+}
+
+SNUG_EXPORT int snug_heap_trim(snug_heap* heap) {
+  return allocator.user_heaps.trim(live_heap(inner(heap), "snug_heap_trim")) != 0 ? 1 : 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,50 @@
+// UserCache: a thread's free blocks of one user heap: for each class an array, as the thread has them for malloc
+// (thread/thread_state.h), and with the same two fast paths: its heads lie in the order of the thread's own, so that
+// what leads malloc to a head leads to one here by adding the distance between the two.
+//
+// UserCaches: a thread's caches, up to kHeaps. A thread gets one for a heap that has served a number of operations, when
+// it comes to that heap twice in a row, so that a walk over many heaps does not exchange a cache with each step; where
+// all are in use, one is emptied and serves the new heap.
+//
+//   of == the cache's heap, or null once that was destroyed: then what is in the arrays is nothing
+//   arrays hold blocks of the heap, of their class;   an array has room_of(class) places, or none
+//
+// Only the thread uses its caches; but the thread that destroys a heap takes them from it, and in a child of fork any
+// thread brings home what the parent's other threads had, under the heap's lock.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "base/list.h"
+#include "size/class_table.h"
+#include "thread/thread_state.h"
+
+namespace snug {
+
+class UserHeap;
+
+struct alignas(kCacheLine) UserCache {
+  UserHeap* of = nullptr;       // another thread sets it to null alone, under the heap's lock
+  ptrdiff_t distance = 0;       // bytes from the thread's own heads to these
+  uint32_t forks = 0;           // how many the process had seen when it began, or when its thread forked
+  ListLink<UserCache> in_heap;  // under the heap's lock
+  CacheHead heads[kMaxClasses] = {};
+
+  // The heap, and whether it is this one: the compiler folds only a plain access into the comparison.
+  UserHeap* heap() const { return load_shared(of); }
+  SNUG_ALWAYS_INLINE bool is_of(const UserHeap* heap) const { return (kSanitized ? load_shared(of) : of) == heap; }
+  void set_heap(UserHeap* heap) { store_shared(of, heap); }
+};
+
+struct UserCaches {
+  static constexpr size_t kHeaps = 8;
+
+  UserCache* caches[kHeaps] = {};
+  const UserHeap* missed = nullptr;  // the heap that the thread came to last without a cache
+  uint32_t next = 0;                 // the cache to be emptied next
+};
+
+}  // namespace snug

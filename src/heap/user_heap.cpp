@@ -1,0 +1,240 @@
+#include "heap/user_heap.h"
+
+#include <string.h>
+
+#include "base/algorithm.h"
+#include "base/fatal.h"
+#include "slab/put_back.h"
+
+namespace snug {
+namespace {
+
+// The first slab of a class has so many blocks at least.
+constexpr size_t kLeastBlocksOfFirst = 8;
+
+size_t words_of(const Slab& slab) { return (slab.capacity + 63u) / 64; }
+
+PageCount pages_of_first(const SizeClass& sizes) {
+  const size_t pages = round_up(kLeastBlocksOfFirst * sizes.block_size, kPageSize) >> kPageShift;
+  return {static_cast<uint32_t>(min<size_t>(pages, sizes.pages_per_slab))};
+}
+
+}  // namespace
+
+void UserHeap::begin(const char* name, const HeapLimits& limits) {
+  size_t length = 0;
+  for (; name != nullptr && length != kNameMax && name[length] != 0; ++length) name_[length] = name[length];
+  name_[length] = 0;
+  limits_ = limits;
+  held_ = 0;
+  peak_held_ = 0;
+  was_at_limit_ = false;
+  operations_ = 0;
+  state_ = kLive;
+}
+
+void UserHeap::end() {
+  SpanBatch batch;
+  for (size_t c = 1; c < end_of_classes_; ++c) {
+    Bin& bin = bins_[c];
+    while (Slab* const slab = bin.partial.front()) {
+      bin.partial.remove(slab);
+      batch.push_back(take_apart(*slab));
+    }
+    while (Slab* const slab = bin.full.front()) {
+      bin.full.remove(slab);
+      batch.push_back(take_apart(*slab));
+    }
+    bin = {};
+  }
+  end_of_classes_ = 0;
+  blocks_out_ = 0;
+  bytes_out_ = 0;
+  state_ = 0;
+  if (!batch.empty()) parts_.spans.free_all(batch);
+}
+
+size_t UserHeap::take(size_t size_class, void** end, size_t want) {
+  Bin& bin = bins_[size_class];
+  const SizeClass& sizes = parts_.table->classes[size_class];
+  size_t got = 0;
+  while (got != want) {
+    Slab* slab = bin.partial.front();
+    if (slab == nullptr) {
+      if (got != 0) break;
+      slab = make_slab(size_class);
+      if (slab == nullptr) return 0;
+    }
+    const size_t recycled = slab->take_recycled(end - got, want - got);
+    got += recycled;
+    bool is_fresh = false;
+    if (recycled == 0) {
+      // Fresh memory costs a fault an OS page: no more of it at once than the caller is likely to use.
+      is_fresh = !slab->span->backed;
+      got += slab->carve(end - got, is_fresh ? min<size_t>(want - got, sizes.carve_max) : want - got);
+    }
+    if (!slab->has_blocks()) {
+      bin.partial.remove(slab);
+      bin.full.push_front(slab);
+      slab->full = true;
+    }
+    if (is_fresh) break;
+  }
+  bin.out += static_cast<uint32_t>(got);
+  blocks_out_ += got;
+  bytes_out_ += got * sizes.block_size;
+  return got;
+}
+
+void UserHeap::put(size_t size_class, void* const* blocks, size_t count) {
+  const SizeClass& sizes = parts_.table->classes[size_class];
+  const PageMap& map = parts_.spans.page_map();
+  for (size_t i = 0; i != count; ++i) {
+    HeapSlab* const record = HeapSlab::at_address(map, blocks[i]);
+    if (record == nullptr || record->heap != this || record->slab.size_class != size_class) [[unlikely]]
+      die_of_misuse("free", blocks[i], kForeign);
+    put_back_lone(record->slab, sizes, blocks[i]);
+    --bins_[size_class].out;
+    --blocks_out_;
+    bytes_out_ -= sizes.block_size;
+    if (record->slab.full || record->slab.used() == 0) relist(record->slab);
+  }
+}
+
+bool UserHeap::hold(size_t bytes) {
+  store_shared(was_at_limit_, bytes > limits_.most || held_ > limits_.most - bytes);
+  if (was_at_limit_) return false;
+  held_ += bytes;
+  peak_held_ = max(peak_held_, held_);
+  return true;
+}
+
+// Adds an empty slab of the class, with the fewest pages if it is the first. Null if the limit or the OS refuses.
+Slab* UserHeap::make_slab(size_t size_class) {
+  Bin& bin = bins_[size_class];
+  const SizeClass& sizes = parts_.table->classes[size_class];
+  const PageCount pages = bin.slabs == 0 ? pages_of_first(sizes) : PageCount{sizes.pages_per_slab};
+  const size_t capacity = min<size_t>(pages.bytes() / sizes.block_size, sizes.blocks_per_slab);
+  if (!hold(pages.bytes())) return nullptr;
+  const size_t words = (capacity + 63) / 64;
+  HeapSlab* const record = parts_.records.make(words);
+  Span* const span = record == nullptr ? nullptr : parts_.spans.allocate(pages, {sizes.slab_alignment()});
+  if (span == nullptr) {
+    if (record != nullptr) parts_.records.recycle(*record, words);
+    let_go(pages.bytes());
+    return nullptr;
+  }
+  record->heap = this;
+  Slab& slab = record->slab;
+  slab.start = parts_.spans.page_map().start_of(span->first);
+  slab.span = span;
+  slab.block_size = sizes.block_size;
+  slab.capacity = static_cast<uint16_t>(capacity);
+  slab.size_class = static_cast<uint8_t>(size_class);
+  set_entries(*span, PageEntry::other(record, HeapSlab::kNumber));
+  ++bin.slabs;
+  slab_bytes_ += pages.bytes();
+  end_of_classes_ = max(end_of_classes_, static_cast<uint32_t>(size_class + 1));
+  bin.partial.push_front(&slab);
+  return &slab;
+}
+
+// Ends a slab that is in no list any more, and returns its span.
+Span* UserHeap::take_apart(Slab& slab) {
+  Span* const span = slab.span;
+  --bins_[slab.size_class].slabs;
+  slab_bytes_ -= span->pages.bytes();
+  held_ -= span->pages.bytes();
+  set_entries(*span, PageEntry());
+  span->written = max(span->written, slab.touched_pages());
+  parts_.records.recycle(HeapSlab::of(slab), words_of(slab));
+  return span;
+}
+
+void UserHeap::set_entries(const Span& span, PageEntry entry) const {
+  PageMap& map = parts_.spans.page_map();
+  for (uint32_t i = 0; i != span.pages.value; ++i) map.set_entry(span.first + PageCount{i}, entry);
+}
+
+// Puts a slab that was full, or has become empty, where it belongs.
+void UserHeap::relist(Slab& slab) {
+  Bin& bin = bins_[slab.size_class];
+  if (slab.full) {
+    slab.full = false;
+    bin.full.remove(&slab);
+    bin.partial.push_back(&slab);  // behind the others, so that more of its blocks gather
+  }
+  if (slab.used() != 0 || (bin.partial.front() == &slab && bin.partial.back() == &slab)) return;
+  bin.partial.remove(&slab);
+  SpanBatch batch;
+  batch.push_back(take_apart(slab));
+  parts_.spans.free_all(batch);
+}
+
+size_t UserHeap::trim() {
+  size_t given = 0;
+  SpanBatch batch;
+  for (size_t c = 1; c < end_of_classes_; ++c) {
+    Bin& bin = bins_[c];
+    for (Slab* slab = bin.partial.front(); slab != nullptr;) {
+      Slab* const next = SlabList::next(slab);
+      if (slab->used() == 0) {
+        bin.partial.remove(slab);
+        given += slab->span->pages.bytes();
+        batch.push_back(take_apart(*slab));
+      } else if (const size_t worth = slab->bytes_in_holes(); worth != 0) {
+        slab->purged = !parts_.spans.prepare_for_holes(*slab->span, worth);
+        given += slab->purge_holes();
+      }
+      slab = next;
+    }
+  }
+  if (!batch.empty()) parts_.spans.free_all(batch);
+  return given;
+}
+
+const char* UserHeap::check_slab(const Slab& slab, size_t size_class) const {
+  if (slab.size_class != size_class) return "user heap: a slab is in the list of another class";
+  if (HeapSlab::of(const_cast<Slab&>(slab)).heap != this) return "user heap: a slab is another heap's";
+  if (slab.full == slab.has_blocks()) return "user heap: a slab is in the wrong list";
+  for (uint32_t i = 0; i != slab.span->pages.value; ++i) {
+    const PageId page = slab.span->first + PageCount{i};
+    const HeapSlab* const named = HeapSlab::at_address(parts_.spans.page_map(), parts_.spans.page_map().start_of(page));
+    if (named == nullptr || &named->slab != &slab) return "user heap: a page does not lead to its slab";
+  }
+  return slab.check();
+}
+
+const char* UserHeap::check() const {
+  size_t slab_bytes = 0;
+  size_t blocks = 0;
+  size_t bytes = 0;
+  for (size_t c = 1; c < kMaxClasses; ++c) {
+    const Bin& bin = bins_[c];
+    if (c >= end_of_classes_ && bin.slabs != 0) return "user heap: a class beyond the last has a slab";
+    size_t out = 0;
+    size_t slabs = 0;
+    const SlabList* const lists[] = {&bin.partial, &bin.full};
+    for (const SlabList* list : lists)
+      for (const Slab* slab = list->front(); slab != nullptr; slab = SlabList::next(slab), ++slabs) {
+        if ((list == &bin.full) != slab->full) return "user heap: a slab is in the wrong list";
+        if (const char* broken = check_slab(*slab, c); broken != nullptr) return broken;
+        out += slab->used();
+        slab_bytes += slab->span->pages.bytes();
+      }
+    if (out != bin.out || slabs != bin.slabs) return "user heap: the counts of a class are wrong";
+    blocks += out;
+    bytes += out * parts_.table->classes[c].block_size;
+  }
+  if (blocks != blocks_out_ || bytes != bytes_out_) return "user heap: the count of blocks out is wrong";
+  if (slab_bytes != slab_bytes_) return "user heap: the bytes of slabs are wrong";
+  size_t held = slab_bytes;
+  for (const HeapLarge* large = larges_.front(); large != nullptr;
+       large = List<HeapLarge, &HeapLarge::in_heap>::next(large)) {
+    if (large->heap != this) return "user heap: a large block is another heap's";
+    held += large->bytes;
+  }
+  return held > held_ || held_ > limits_.most ? "user heap: the bytes held are wrong" : nullptr;
+}
+
+}  // namespace snug

@@ -1,0 +1,161 @@
+// UserHeap: a heap that the program made (include/snug/heap.h): its slabs, its large blocks, and the threads' caches of
+// it. Every function that changes it runs under its lock; threads that use it often have caches (heap/user_cache.h), so
+// that they seldom take it. It shares no page with another heap and sends no mail: any thread that brings blocks home
+// does so itself.
+//
+// A slab that becomes empty goes to the span store, unless it is the only one of its class with a block to give. The
+// first slab of a class is as short as may be, since a program may have many thousand heaps that hold little.
+//
+//   per class:   out == sum of used over its slabs;   slabs == those in its two lists;   full ones have no block to give
+//   held_        == bytes of all slabs' spans and of large blocks, those that are about to be made included
+//
+// A record of a heap is never anything else: a thread may take the lock of a heap that was destroyed meanwhile, and
+// finds that its cache is of no heap any more.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/algorithm.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "heap/user_cache.h"
+#include "heap/heap_slab.h"
+#include "heap/large_owners.h"
+#include "heap/slab_records.h"
+#include "size/class_table.h"
+#include "span/span_store.h"
+
+namespace snug {
+
+
+struct HeapLimits {
+  size_t most = SIZE_MAX;  // bytes held
+  bool must_be_empty = false;
+};
+
+// What all user heaps share.
+struct HeapParts {
+  SpanStore& spans;
+  HeapSlabRecords& records;
+  const ClassTable* table = nullptr;
+};
+
+class alignas(kCacheLine) UserHeap {
+ public:
+  static constexpr size_t kNameMax = 31;
+
+  explicit UserHeap(const HeapParts& parts) : parts_(parts) {}
+
+  Lock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
+  // False for a heap that was destroyed. Racy without the lock.
+  bool is_live() const { return state_ == kLive; }
+  const char* name() const { return name_; }
+
+  // From destroyed to live, empty.
+  void begin(const char* name, const HeapLimits& limits) SNUG_REQUIRES(lock_);
+  // From live to destroyed: all spans go to the span store at once. The large blocks and the caches are the caller's to
+  // end before. O(slabs).
+  void end() SNUG_REQUIRES(lock_);
+
+  // Writes up to `want` blocks of the class to end[-1], end[-2] …, as SlabHeap::refill; returns how many. 0 if the OS
+  // refuses, or the limit.
+  size_t take(size_t size_class, void** end, size_t want) SNUG_REQUIRES(lock_);
+  // Takes back blocks of the heap, of one class. Ends the process if one is no block of it, or is free.
+  void put(size_t size_class, void* const* blocks, size_t count) SNUG_REQUIRES(lock_);
+
+  // Counts `bytes` of a large block that is about to be made, or to grow; false if the limit forbids it.
+  bool hold(size_t bytes) SNUG_REQUIRES(lock_);
+  // The same of bytes that are there already.
+  void hold_over(size_t bytes) SNUG_REQUIRES(lock_) {
+    held_ += bytes;
+    peak_held_ = max(peak_held_, held_);
+  }
+  // True if the limit has refused the last that was asked for. Racy without the lock.
+  bool was_at_limit() const SNUG_UNPROVED { return load_shared(was_at_limit_); }
+  void let_go(size_t bytes) SNUG_REQUIRES(lock_) { held_ -= bytes; }
+  void add(HeapLarge* large) SNUG_REQUIRES(lock_) { larges_.push_front(large); }
+  void remove(HeapLarge* large) SNUG_REQUIRES(lock_) { larges_.remove(large); }
+  HeapLarge* first_large() SNUG_REQUIRES(lock_) { return larges_.front(); }
+
+  // Gives back empty slabs and the OS pages of others that hold no live block. Returns the bytes.
+  size_t trim() SNUG_REQUIRES(lock_);
+  // Calls visit(block, usable bytes) for each block that is not free, until it returns other than 0; returns that. A
+  // block in a cache is not free.
+  template <class Visit>
+  int visit(Visit visit) SNUG_REQUIRES(lock_);
+  const char* check() const SNUG_REQUIRES(lock_);
+
+  using CacheList = List<UserCache, &UserCache::in_heap>;
+  CacheList& caches() SNUG_REQUIRES(lock_) { return caches_; }
+
+  // How many operations of threads without a cache the heap has served. Racy.
+  void count_operation() SNUG_REQUIRES(lock_) {
+    if (operations_ != UINT32_MAX) store_shared(operations_, operations_ + 1);
+  }
+  uint32_t operations() const SNUG_UNPROVED { return load_shared(operations_); }
+
+  uint64_t blocks_out() const SNUG_REQUIRES(lock_) { return blocks_out_; }
+  uint64_t bytes_out() const SNUG_REQUIRES(lock_) { return bytes_out_; }
+  uint64_t slab_bytes() const SNUG_REQUIRES(lock_) { return slab_bytes_; }
+  uint64_t held() const SNUG_REQUIRES(lock_) { return held_; }
+  uint64_t peak_held() const SNUG_REQUIRES(lock_) { return peak_held_; }
+  const HeapLimits& limits() const SNUG_REQUIRES(lock_) { return limits_; }
+
+  ListLink<UserHeap> in_list;  // of all live heaps, or of those to be used anew; under that list's lock
+
+ private:
+  using SlabList = List<Slab, &Slab::in_bin>;
+  struct Bin {
+    SlabList partial;  // with a block to give
+    SlabList full;
+    uint32_t slabs = 0;
+    uint32_t out = 0;  // blocks
+  };
+  static constexpr uint32_t kLive = 0x736e7567;  // "snug"
+
+  Slab* make_slab(size_t size_class) SNUG_REQUIRES(lock_);
+  Span* take_apart(Slab& slab) SNUG_REQUIRES(lock_);
+  void relist(Slab& slab) SNUG_REQUIRES(lock_);
+  void set_entries(const Span& span, PageEntry entry) const;
+  const char* check_slab(const Slab& slab, size_t size_class) const SNUG_REQUIRES(lock_);
+
+  mutable Lock lock_;
+  uint32_t state_ = 0;
+  HeapParts parts_;
+  char name_[kNameMax + 1] = {};
+  HeapLimits limits_ SNUG_GUARDED_BY(lock_);
+  size_t held_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t peak_held_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t slab_bytes_ SNUG_GUARDED_BY(lock_) = 0;
+  uint64_t blocks_out_ SNUG_GUARDED_BY(lock_) = 0;
+  uint64_t bytes_out_ SNUG_GUARDED_BY(lock_) = 0;
+  bool was_at_limit_ SNUG_GUARDED_BY(lock_) = false;
+  uint32_t operations_ SNUG_GUARDED_BY(lock_) = 0;
+  uint32_t end_of_classes_ SNUG_GUARDED_BY(lock_) = 0;  // no class from here on has had a slab
+  List<HeapLarge, &HeapLarge::in_heap> larges_ SNUG_GUARDED_BY(lock_);
+  CacheList caches_ SNUG_GUARDED_BY(lock_);
+  Bin bins_[kMaxClasses] SNUG_GUARDED_BY(lock_);
+};
+
+template <class Visit>
+int UserHeap::visit(Visit visit) {
+  for (size_t c = 1; c < end_of_classes_; ++c) {
+    const SizeClass& sizes = parts_.table->classes[c];
+    const SlabList* const lists[] = {&bins_[c].partial, &bins_[c].full};
+    for (const SlabList* list : lists)
+      for (const Slab* slab = list->front(); slab != nullptr; slab = SlabList::next(slab))
+        for (size_t slot = 0; slot != slab->carved; ++slot) {
+          if (tests_bit(slab->free_bits(), slot)) continue;
+          if (const int stop = visit(slab->block(slot), size_t{sizes.block_size}); stop != 0) return stop;
+        }
+  }
+  for (const HeapLarge* large = larges_.front(); large != nullptr;
+       large = List<HeapLarge, &HeapLarge::in_heap>::next(large))
+    if (const int stop = visit(large->start, large->bytes); stop != 0) return stop;
+  return 0;
+}
+
+}  // namespace snug

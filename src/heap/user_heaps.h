@@ -1,0 +1,173 @@
+// UserHeaps: all heaps that the program has made, and what threads do with them: the caches of the calling thread, the
+// locks, and what is left of another process's threads after a fork.
+//
+// Lock order: the list, a user heap -> mapping store -> span store -> arrays, large owners, records -> arena. No thread
+// holds two user heaps' locks, but the one that forks.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "heap/user_cache.h"
+#include "heap/large_owners.h"
+#include "heap/slab_records.h"
+#include "heap/user_heap.h"
+#include "thread/array_store.h"
+
+namespace snug {
+
+// What statistics say of a heap, or of all: bytes but for the first.
+struct HeapFigures {
+  uint64_t blocks = 0;
+  uint64_t in_use = 0;
+  uint64_t cached = 0;
+  uint64_t cached_blocks = 0;
+  uint64_t in_slabs = 0;
+  uint64_t held = 0;
+  uint64_t peak_held = 0;
+  uint64_t limit = 0;  // 0: none
+};
+
+class UserHeaps {
+ public:
+  constexpr UserHeaps(MetaArena& arena, SpanStore& spans, ArrayStore& arrays)
+      : arena_(arena), spans_(spans), arrays_(arrays), slab_records_(arena), larges_(arena), cache_records_(arena), own_records_(arena) {}
+
+  // Any thread may call these; it holds no lock of the allocator's.
+
+  // A new heap; null if the OS refuses memory. O(1).
+  UserHeap* make(const ClassTable& table, const char* name, const HeapLimits& limits);
+  // Ends the heap, its slabs and its caches; `free_large` is called with each large block, which is known no more. False,
+  // and nothing has happened, if blocks are in use and the heap must be empty then. No other thread uses the heap.
+  // O(slabs, large blocks and caches).
+  template <class FreeLarge>
+  bool destroy(UserHeap& heap, FreeLarge free_large);
+  // True once there has been a heap.
+  bool are_used() const { return are_used_.load(kRelaxed); }
+
+  // A block of the class: from the calling thread's cache if it has one, or gets one now. Null if the OS refuses, or the
+  // limit. `may_cache`: the thread will run a destructor that calls end_caches().
+  void* take(UserHeap& heap, size_t size_class, bool may_cache);
+  size_t take_batch(UserHeap& heap, size_t size_class, void** blocks, size_t count);
+  // Takes back a block that lies in the slab. Ends the process if it is no block of it, or is free.
+  void give(HeapSlab& slab, void* block, bool may_cache);
+  // The slab of a live block; null for any other address.
+  HeapSlab* slab_at(const void* block) const {
+    return are_used() ? HeapSlab::at_address(spans_.page_map(), block) : nullptr;
+  }
+  LargeOwners& larges() { return larges_; }
+
+  // At the end of a thread: what its caches hold goes home.
+  void end_caches();
+  // What the caches of the heap hold goes home: the calling thread's, or, where no other thread uses the heap, all.
+  enum class Whose { kCallers, kAll };
+  void flush(UserHeap& heap, Whose caches);
+
+  // Calls visit(block, usable bytes) for each live block of a heap that no other thread uses, under its lock, until it
+  // returns other than 0; returns that.
+  template <class Visit>
+  int visit(UserHeap& heap, Visit visit) {
+    flush(heap, Whose::kAll);
+    LockGuard guard(heap.lock());
+    return heap.visit(visit);
+  }
+  HeapFigures figures(UserHeap& heap);
+  HeapFigures figures_of_all();
+  // Gives back what the heap has empty, what the calling thread has cached of it included; or what all heaps have.
+  // Returns the bytes.
+  size_t trim(UserHeap& heap);
+  size_t trim();
+  // Null, or the broken part of the invariant.
+  const char* check();
+
+  // For a fork: takes every lock of this layer. In the child other threads' caches belong to nobody: the next operation
+  // on a heap that takes its lock brings their blocks home.
+  void lock_all() SNUG_UNPROVED;
+  void unlock_all() SNUG_UNPROVED;
+  void note_child() SNUG_UNPROVED;
+
+ private:
+  class Operation;
+  using HeapList = List<UserHeap, &UserHeap::in_list>;
+  static constexpr size_t kMostRoom = 64;                 // blocks in an array
+  static constexpr size_t kMostBytes = size_t{16} << 10;  // of an array, unless that is less than one block
+  static constexpr uint32_t kOperationsBeforeCaches = 32;
+
+  static size_t room_of(const SizeClass& sizes);
+  static size_t places_of(const SizeClass& sizes);
+  const SizeClass& sizes(size_t size_class) const { return table_->classes[size_class]; }
+
+  UserCache* cache_for(UserHeap& heap, bool may_cache);
+  UserCache* find(const UserHeap& heap);
+  UserCache* admit(UserHeap& heap);
+  UserCache* fresh_cache(UserCaches& own);
+  void* refill(UserCache& cache, UserHeap& heap, size_t size_class);
+  void overflow(UserCache& cache, UserHeap& heap, size_t size_class, void* block);
+  void detach(UserCache& cache);
+  void empty(UserCache& cache, UserHeap& heap) SNUG_REQUIRES(heap.lock());
+  void return_arrays(UserCache& cache);
+  void take_orphans(UserHeap& heap) SNUG_REQUIRES(heap.lock());
+  void add_figures(UserHeap& heap, HeapFigures& figures);
+  template <class Act>
+  void for_each(Act act) SNUG_REQUIRES(list_lock_) {
+    for (UserHeap* heap = live_.front(); heap != nullptr; heap = HeapList::next(heap)) act(*heap);
+  }
+
+  MetaArena& arena_;
+  SpanStore& spans_;
+  ArrayStore& arrays_;
+  const ClassTable* table_ = nullptr;
+  Atomic<bool> are_used_{false};
+  Atomic<uint32_t> forks_{0};  // in this process's line
+  HeapSlabRecords slab_records_;
+  LargeOwners larges_;
+  Lock list_lock_;
+  HeapList live_ SNUG_GUARDED_BY(list_lock_);
+  HeapList destroyed_ SNUG_GUARDED_BY(list_lock_);
+  RecordPool<UserCache> cache_records_ SNUG_GUARDED_BY(list_lock_);
+  RecordPool<UserCaches> own_records_ SNUG_GUARDED_BY(list_lock_);
+};
+
+// The cache that the calling thread has used last; never null: at first one of no heap.
+SNUG_HIDDEN SNUG_INITIAL_EXEC extern constinit thread_local UserCache* last_user_cache;
+
+template <class FreeLarge>
+bool UserHeaps::destroy(UserHeap& heap, FreeLarge free_large) {
+  flush(heap, Whose::kAll);
+  {
+    LockGuard guard(heap.lock());
+    if (heap.limits().must_be_empty && (heap.blocks_out() != 0 || heap.first_large() != nullptr)) return false;
+    while (UserCache* const cache = heap.caches().front()) {
+      heap.caches().remove(cache);
+      cache->set_heap(nullptr);
+    }
+  }
+  for (;;) {
+    HeapLarge* large = nullptr;
+    {
+      LockGuard guard(heap.lock());
+      large = heap.first_large();
+      if (large != nullptr) {
+        heap.remove(large);
+        heap.let_go(large->bytes);
+      }
+    }
+    if (large == nullptr) break;
+    void* const start = large->start;
+    larges_.recycle(larges_.take(start));
+    free_large(start);
+  }
+  {
+    LockGuard guard(heap.lock());
+    heap.end();
+  }
+  LockGuard guard(list_lock_);
+  live_.remove(&heap);
+  destroyed_.push_front(&heap);
+  return true;
+}
+
+}  // namespace snug
