@@ -1,6 +1,6 @@
 // heap_resource.h: a std::pmr::memory_resource on one heap of one's own (heap.h).
 //
-//   snug::Heap heap({.name = "query"});
+//   snug::Heap heap;
 //   snug::OwnHeapResource memory(heap);
 //   std::pmr::vector<int> numbers(&memory);
 //
