@@ -1,8 +1,8 @@
 // heap_owner.h: heaps of one's own (heap.h) in C++: an owner of one, and an allocator that puts containers on it.
 //
-//   snug::Heap heap({.name = "query"});                     // destroyed at the end of the block, with all of its
-//   blocks void* text = heap.allocate(100);                        // throws std::bad_alloc; try_allocate() returns
-//   null std::vector<int, snug::OwnHeapAllocator<int>> numbers(heap);
+//   snug::Heap heap;                                            // destroyed at the end of the block, blocks and all
+//   void* text = heap.allocate(100);                            // throws std::bad_alloc; try_allocate() returns null
+//   std::vector<int, snug::OwnHeapAllocator<int>> numbers(heap);
 //
 // heap_resource.h has the same for std::pmr. Sizes and alignments are in bytes. Blocks are aligned to 16 bytes or to
 // the alignment asked for, a power of two. A block is freed by Heap::deallocate(), snug_free() or, where snug serves
