@@ -43,11 +43,13 @@ PREAMBLE = """\
 #include <snug/cell/locked_cell_heap.h>
 #include <snug/cell/real_time_region.h>
 #include <snug/compact_heap.h>
+#include <snug/heap_owner.h>
+#include <snug/heap_resource.h>
 #include <snug/pool.h>
 #include <snug/pooled.h>
 #include <snug/resource.h>
 """
-C_PREAMBLE = "#include <snug/snug.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+C_PREAMBLE = "#include <snug/heap.h>\n#include <snug/snug.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
 SURROUNDINGS = """\
 struct Point { double x, y; };
 alignas(16) [[maybe_unused]] static char memory[1 << 20];
