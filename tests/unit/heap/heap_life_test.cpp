@@ -73,10 +73,12 @@ std::vector<Block> fill_up(snug_heap* heap, size_t size) {
     errno = 0;
     const Block block = make(heap, size, blocks.size());
     const int error = errno;
-    const snug_heap_stats stats = stats_of(heap);
-    EXPECT_LE(stats.bytes_held, limit);
-    EXPECT_LE(stats.peak_held, limit);
-    EXPECT_GE(stats.peak_held, stats.bytes_held);
+    if (block.address == nullptr || blocks.size() % 32 == 0) {  // the peak tells of those between
+      const snug_heap_stats stats = stats_of(heap);
+      EXPECT_LE(stats.bytes_held, limit);
+      EXPECT_LE(stats.peak_held, limit);
+      EXPECT_GE(stats.peak_held, stats.bytes_held);
+    }
     if (block.address == nullptr) {
       EXPECT_EQ(error, ENOMEM);
       break;
@@ -93,7 +95,7 @@ TEST_F(HeapLifeTest, HoldsNoMoreThanItsLimit) {
   ASSERT_NE(heap, nullptr);
   for (const size_t size : {size_t{16}, size_t{1000}, 4 * kKiB, 32 * kKiB, 256 * kKiB, 257 * kKiB, kMiB}) {
     const std::vector<Block> blocks = fill_up(heap, size);
-    EXPECT_GE(blocks.size() * size, limit / 4) << size;
+    ASSERT_GE(blocks.size() * size, limit / 4) << size;
     // What the heap refuses changes nothing.
     errno = 0;
     EXPECT_EQ(snug_heap_malloc(heap, limit), nullptr);
@@ -195,7 +197,7 @@ TEST_F(HeapStatsTest, VisitsSeeExactlyTheLiveBlocks) {
   Seen live;
   uint64_t seed = 0;
   for (const size_t size : kSizes)
-    for (int i = 0; i < (size > kMiB ? 2 : 300); ++i) {
+    for (int i = 0; i < (size > 16 * kKiB ? 3 : 300); ++i) {
       void* const block = make(heap_, size, ++seed).address;
       ASSERT_NE(block, nullptr);
       live.emplace(block, snug_malloc_usable_size(block));

@@ -24,7 +24,7 @@ TEST_F(HeapThreadsTest, AnotherThreadFreesTheBlocks) {
   std::vector<Block> blocks;
   uint64_t seed = 0;
   for (const size_t size : kSizes)
-    for (int i = 0; i < (size > kMiB ? 1 : 500); ++i) blocks.push_back(make(heap_, size, ++seed));
+    for (int i = 0; i < (size > 16 * kKiB ? 3 : 500); ++i) blocks.push_back(make(heap_, size, ++seed));
   EXPECT_EQ(stats_of(heap_).blocks_in_use, blocks.size());
   std::atomic<int> damaged{0};
   std::thread([&] {
