@@ -6,15 +6,20 @@
  *   snug_heap_destroy(heap);     // every block of it is gone, freed or not
  *
  * A block of a heap is freed as any other, by free() or snug_free(), from any thread, or stays until the heap is
- * destroyed. snug_realloc() and realloc() keep a block in its heap. Blocks of different heaps never share an OS page.
+ * destroyed. snug_realloc() and realloc() keep a block in its heap. C++'s delete takes it as well, but with
+ * sized_delete:trust. Blocks of different heaps never share an OS page. snug_get_stats(), snug_malloc_trim() and
+ * snug_check() see all heaps; the profile (snug/profile.h) sees their large blocks alone; check:on finds what a process
+ * without it finds.
  *
- * Any thread may use any heap at any time, but for snug_heap_destroy(): then no other thread may be using the heap, nor
- * any of its blocks. A thread that uses a heap often has a cache of free blocks for it, for up to eight heaps at a time;
- * what lies there comes back to the heap when the thread ends, or turns to other heaps. A child of fork has all heaps
- * of its parent.
+ * Any thread may use any heap at any time. Where a function says that it has the heap for itself, no other thread may
+ * be using the heap or freeing a block of it meanwhile. A thread that uses a heap often has a cache of free blocks for
+ * it, for up to eight heaps at a time; what lies there comes back to the heap when the thread ends, or turns to other
+ * heaps. A child of fork has all heaps of its parent.
  *
- * Sizes and alignments are in bytes. Blocks are aligned to 16 bytes or to the alignment asked for. A request that cannot
- * be served returns NULL with errno ENOMEM. Functions are thread-safe, not async-signal-safe.
+ * Sizes and alignments are in bytes. Blocks are aligned to 16 bytes or to the alignment asked for. A request that
+ * cannot be served returns NULL with errno ENOMEM. Functions are thread-safe, not async-signal-safe. Each ends the
+ * process with one line if it sees that `heap` is no heap, or was destroyed; a record that serves another heap by then
+ * is not seen.
  */
 #ifndef SNUG_HEAP_H
 #define SNUG_HEAP_H
@@ -37,32 +42,35 @@ struct snug_heap_options {
   size_t size;      /* sizeof(struct snug_heap_options): what a later version adds is 0 for a program of today */
   const char* name; /* copied, and cut at SNUG_HEAP_NAME_MAX; NULL for none */
   /* The most memory that the heap may hold, in bytes: pages that its blocks lie on, whether used or not, and large
-   * blocks. A request that would exceed it returns NULL with errno ENOMEM. 0: no limit. */
+   * blocks. A request that would exceed it first brings home what the calling thread has cached and gives back empty
+   * pages of the heap; if that is not enough it returns NULL with errno ENOMEM. 0: no limit. */
   size_t limit;
   unsigned flags; /* SNUG_HEAP_... or 0 */
 };
 /* snug_heap_destroy() destroys the heap only when none of its blocks is in use. */
 #define SNUG_HEAP_MUST_BE_EMPTY 1u
 
-/* A new heap. `options` may be NULL, as if all of them were 0. NULL with errno EINVAL for a flag that is not known or a
- * `size` that is too small, ENOMEM without memory. O(1). */
+/* A new heap. `options` may be NULL, as if all of them were 0. NULL with errno EINVAL for a flag that is not known, a
+ * `size` that is too small, or anything but 0 in what lies beyond the options of this version; ENOMEM without memory.
+ * O(1). */
 SNUG_API snug_heap* snug_heap_create(const struct snug_heap_options* options);
-/* Ends the heap and all of its blocks. Returns 0; or EBUSY, and has done nothing, if blocks are in use and the heap was
- * created with SNUG_HEAP_MUST_BE_EMPTY. NULL is ignored. O(slabs and large blocks): a slab is 16 KiB to 256 KiB of
- * blocks of one size. A heap that is none, or was destroyed, ends the process with one line where that is seen. */
+/* Ends the heap and all of its blocks; has the heap for itself. Returns 0; or EBUSY, and has done nothing, if blocks
+ * are in use and the heap was created with SNUG_HEAP_MUST_BE_EMPTY. NULL is ignored. O(slabs, large blocks and caches):
+ * a slab is a row of blocks of one size, 16 KiB to 256 KiB. */
 SNUG_API int snug_heap_destroy(snug_heap* heap);
 
 /* As the functions of the same names without `heap`. O(1), but for what the OS has to give. */
 SNUG_API void* snug_heap_malloc(snug_heap* heap, size_t size);
 SNUG_API void* snug_heap_calloc(snug_heap* heap, size_t count, size_t size);
 SNUG_API void* snug_heap_aligned_alloc(snug_heap* heap, size_t alignment, size_t size);
-/* The block at its new size, in `heap`, whichever heap it lay in before, and malloc's among them. */
+/* The block at its new size, in `heap`, whichever heap it lay in before, and malloc's among them. As realloc: NULL is a
+ * request, size 0 frees the block; NULL is returned without memory, and the block is as it was. */
 SNUG_API void* snug_heap_realloc(snug_heap* heap, void* block, size_t size);
 /* As snug_malloc_batch. */
 SNUG_API size_t snug_heap_malloc_batch(snug_heap* heap, size_t size, void** blocks, size_t count);
 
-/* The heap that the block lies in; NULL for a block of malloc, for NULL, and for any other address. The block must be
- * live. O(1). */
+/* The heap that a live block lies in; NULL for NULL, a block of malloc, and an address outside of snug's blocks.
+ * (Inside a block of up to 256 KiB the answer is the block's heap, inside a larger one NULL.) O(1). */
 SNUG_API snug_heap* snug_heap_of(const void* block);
 /* The name; "" if it has none. Lives as long as the heap. */
 SNUG_API const char* snug_heap_name(const snug_heap* heap);
@@ -79,13 +87,13 @@ struct snug_heap_stats {
 /* Fills `*stats`. Returns 0. O(classes and caches). */
 SNUG_API int snug_heap_get_stats(snug_heap* heap, struct snug_heap_stats* stats);
 
-/* Calls `visit` with each live block of the heap, its usable bytes and `argument`, until it returns other than 0; returns
- * that, or 0. Blocks come in no particular order. Free blocks in the caches of threads that run count as live: call it
- * while no other thread uses the heap. The heap's lock is held: `visit` must not allocate in this heap or free its
- * blocks. O(slabs and blocks). */
+/* Calls `visit` with each live block of the heap, its usable bytes and `argument`, until it returns other than 0;
+ * returns that, or 0. Has the heap for itself: first what threads have cached goes home. Blocks come in no particular
+ * order. The heap's lock is held: `visit` calls nothing that is about this heap or its blocks, and does not fork.
+ * O(slabs and blocks). */
 SNUG_API int snug_heap_visit(snug_heap* heap, int (*visit)(void* argument, void* block, size_t bytes), void* argument);
-/* Gives back pages of the heap without a block in use: what the calling thread has cached goes home first. Returns 1 if
- * anything was given back, else 0. O(slabs). */
+/* Gives back pages of the heap without a block in use, the last ones too: what the calling thread has cached goes home
+ * first. Returns 1 if anything was given back, else 0. O(slabs). */
 SNUG_API int snug_heap_trim(snug_heap* heap);
 
 #ifdef __cplusplus

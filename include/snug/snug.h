@@ -84,10 +84,11 @@ SNUG_API void snug_free_batch(void* const* blocks, size_t count);
  *
  * snug_should_move() returns 1 if the block's slab has free blocks, is not the one that its heap hands out from, and is
  * at most an eighth fuller than the average of the heap's other such slabs of the size; else 0. 0 for NULL, and for
- * blocks with pages of their own (beyond 256 KiB by default). The answer is of this moment: other threads may change
- * it. The block must be live, and stay so during the call: an address that snug did not hand out, or that of a block
- * that is seen to be free, ends the process with one line. Takes the lock of the heap that the slab belongs to. O(1),
- * but for the empty slabs of the size that the heap keeps: some tens at most. */
+ * blocks with pages of their own (beyond 256 KiB by default) or of the program's own heaps (snug/heap.h). The answer is
+ * of this moment: other threads may change it. The block must be live, and stay so during the call: an address that
+ * snug did not hand out, or that of a block that is seen to be free, ends the process with one line. Takes the lock of
+ * the heap that the slab belongs to. O(1), but for the empty slabs of the size that the heap keeps: some tens at most.
+ */
 SNUG_API int snug_should_move(const void* block);
 /* As malloc and free, but without the thread's cache of free blocks, which would hand out again the block just freed,
  * and would keep it from its slab. Blocks of these functions and of the others are the same. Slower: each takes a lock.

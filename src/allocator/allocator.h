@@ -43,7 +43,7 @@ struct Allocator {
   ThreadCacheList caches{arena, registry, arrays};
   CacheRevocation revocation{registry};
   UserHeaps user_heaps{arena, spans, arrays};  // those that the program makes
-  ControlThread control;  // with publish:on
+  ControlThread control;                       // with publish:on
   BackgroundThread background;
 
   alignas(kCacheLine) Atomic<uint64_t> shared_allocations{0};  // by threads without a cache

@@ -50,6 +50,13 @@ bool set_bytes(UserHeap& heap, size_t& counted, size_t bytes) {
   return true;
 }
 
+// A fork finds a large block both in the list of its heap and in the table of all, or in neither.
+void enlist(HeapLarge* large) {
+  large->heap->lock().assume_held();
+  allocator.user_heaps.larges().insert(large);
+  large->heap->add(large);
+}
+
 void* large_block_in(UserHeap& heap, const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX - kPageSize) return out_of_memory();
   size_t counted = round_up(request.size, os::page_size());
@@ -67,17 +74,18 @@ void* large_block_in(UserHeap& heap, const LargeRequest& request) {
   }
   large->heap = &heap;
   large->bytes = counted;
-  allocator.user_heaps.larges().insert(large, block);
+  large->start = block;
   LockGuard guard(heap.lock());
-  heap.add(large);
+  enlist(large);
   return block;
 }
 
-// Takes the large block out of its heap; its record is the caller's.
+// Takes the large block out of its heap; its record is the caller's. Null if no heap has such a block.
 HeapLarge* strike_off(void* block) {
-  HeapLarge* const large = allocator.user_heaps.larges().take(block);
+  HeapLarge* const large = allocator.user_heaps.larges().find(block);
   if (large == nullptr) return nullptr;
   LockGuard guard(large->heap->lock());
+  allocator.user_heaps.larges().take(block);
   large->heap->remove(large);
   return large;
 }
@@ -98,8 +106,8 @@ void* resized_large(void* block, size_t size) {
   if (now > large->bytes) heap.hold_over(now - large->bytes);
   if (now < large->bytes) heap.let_go(large->bytes - now);
   large->bytes = now;
-  allocator.user_heaps.larges().insert(large, resized == nullptr ? block : resized);
-  heap.add(large);
+  large->start = resized == nullptr ? block : resized;
+  enlist(large);
   return resized;
 }
 

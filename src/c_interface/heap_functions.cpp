@@ -19,13 +19,16 @@ snug_heap* outer(UserHeap* heap) { return reinterpret_cast<snug_heap*>(heap); }
 
 static_assert(UserHeap::kNameMax == SNUG_HEAP_NAME_MAX);
 
-// The options as this version has them: what the caller's does not know is 0.
+// The options, if this version knows all that is said there.
 bool read(const snug_heap_options* options, snug_heap_options* known) {
   *known = {};
   if (options == nullptr) return true;
-  if (options->size < sizeof(*known) || (options->flags & ~SNUG_HEAP_MUST_BE_EMPTY) != 0) return false;
+  if (options->size < sizeof(*known)) return false;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(options);
+  for (size_t i = sizeof(*known); i != options->size; ++i)
+    if (bytes[i] != 0) return false;
   *known = *options;
-  return true;
+  return (known->flags & ~SNUG_HEAP_MUST_BE_EMPTY) == 0;
 }
 
 }  // namespace

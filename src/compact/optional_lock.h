@@ -65,7 +65,7 @@ auto lock_place_of(Find find, LockOf lock_of, const AnyLock& nobodys, Hands& han
     const auto place = find();
     const bool is_settled = &lock_of(place) == &lock && find() == place;
     if (may_be_nobodys) hands.unlock();
-    if (is_settled) return Pair(&lock, place);
+    if (is_settled) return Pair{&lock, place};
     lock.unlock();
   }
 }

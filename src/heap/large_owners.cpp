@@ -22,10 +22,9 @@ HeapLarge*& LargeOwners::chain_of(const void* start) const {
   return chains_.load(kAcquire)[hash >> 32 & (kChains - 1)];
 }
 
-void LargeOwners::insert(HeapLarge* record, void* start) {
-  record->start = start;
+void LargeOwners::insert(HeapLarge* record) {
   LockGuard guard(lock_);
-  HeapLarge*& chain = chain_of(start);
+  HeapLarge*& chain = chain_of(record->start);
   record->next = chain;
   chain = record;
   size_.store(size() + 1, kRelaxed);

@@ -33,8 +33,8 @@ class LargeOwners {
 
   // A record for a block to come; null if the OS refuses memory. The caller holds no lock.
   HeapLarge* make();
-  // The block is known from now on.
-  void insert(HeapLarge* record, void* start);
+  // The record's block is known from now on. The caller holds the lock of its heap, and so for take().
+  void insert(HeapLarge* record);
   // The record of the block that starts there, or null. It stays while the block is live.
   HeapLarge* find(const void* start);
   // The same, and the block is not known any more; the caller gives the record back.

@@ -6,8 +6,8 @@
 // A slab that becomes empty goes to the span store, unless it is the only one of its class with a block to give. The
 // first slab of a class is as short as may be, since a program may have many thousand heaps that hold little.
 //
-//   per class:   out == sum of used over its slabs;   slabs == those in its two lists;   full ones have no block to give
-//   held_        == bytes of all slabs' spans and of large blocks, those that are about to be made included
+//   per class:   out == sum of used over its slabs;   slabs == those in its two lists;   full ones have no block to
+//   give held_        == bytes of all slabs' spans and of large blocks, those that are about to be made included
 //
 // A record of a heap is never anything else: a thread may take the lock of a heap that was destroyed meanwhile, and
 // finds that its cache is of no heap any more.
@@ -21,15 +21,14 @@
 #include "base/bits.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "heap/user_cache.h"
 #include "heap/heap_slab.h"
 #include "heap/large_owners.h"
 #include "heap/slab_records.h"
+#include "heap/user_cache.h"
 #include "size/class_table.h"
 #include "span/span_store.h"
 
 namespace snug {
-
 
 struct HeapLimits {
   size_t most = SIZE_MAX;  // bytes held

@@ -157,16 +157,20 @@ void* UserHeaps::take(UserHeap& heap, size_t size_class, bool may_cache) {
   return block;
 }
 
+// Under the heap's lock, or a fork might find a head that is half changed.
+void UserHeaps::give_array(CacheHead& head, const SizeClass& sizes) {
+  if (head.top_number != 0) return;
+  void** const array = arrays_.take(places_of(sizes));
+  if (array != nullptr) head.point_at(array, 0, room_of(sizes));
+}
+
 void* UserHeaps::refill(UserCache& cache, UserHeap& heap, size_t size_class) {
   CacheHead& head = cache.heads[size_class];
   const SizeClass& its = sizes(size_class);
   void* blocks[kMostRoom];
   void** const end = end_of(blocks);
-  if (head.top_number == 0) {
-    void** const array = arrays_.take(places_of(its));
-    if (array != nullptr) head.point_at(array, 0, room_of(its));
-  }
   const Operation operation(*this, heap);
+  give_array(head, its);
   const size_t want = head.top_number == 0 ? 1 : room_of(its) / 2 + 1;
   size_t got = heap.take(size_class, end, want);
   if (got == 0) {  // what the thread has cached of other classes may be all that fills some slabs
@@ -214,13 +218,9 @@ void UserHeaps::give(HeapSlab& slab, void* block, bool may_cache) {
 // The array is full, or not there: its older half goes home, or the block does.
 void UserHeaps::overflow(UserCache& cache, UserHeap& heap, size_t size_class, void* block) {
   CacheHead& head = cache.heads[size_class];
-  const SizeClass& its = sizes(size_class);
-  if (head.top_number == 0) {
-    void** const array = arrays_.take(places_of(its));
-    if (array != nullptr) head.point_at(array, 0, room_of(its));
-  }
+  const Operation operation(*this, heap);
+  give_array(head, sizes(size_class));
   if (head.top() == head.limit()) {
-    const Operation operation(*this, heap);
     if (head.top_number == 0) return heap.put(size_class, &block, 1);
     void** const base = head.base();
     const size_t older = (head.held() + 1) / 2;

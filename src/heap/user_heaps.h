@@ -11,9 +11,9 @@
 #include "base/atomic.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "heap/user_cache.h"
 #include "heap/large_owners.h"
 #include "heap/slab_records.h"
+#include "heap/user_cache.h"
 #include "heap/user_heap.h"
 #include "thread/array_store.h"
 
@@ -34,22 +34,28 @@ struct HeapFigures {
 class UserHeaps {
  public:
   constexpr UserHeaps(MetaArena& arena, SpanStore& spans, ArrayStore& arrays)
-      : arena_(arena), spans_(spans), arrays_(arrays), slab_records_(arena), larges_(arena), cache_records_(arena), own_records_(arena) {}
+      : arena_(arena),
+        spans_(spans),
+        arrays_(arrays),
+        slab_records_(arena),
+        larges_(arena),
+        cache_records_(arena),
+        own_records_(arena) {}
 
   // Any thread may call these; it holds no lock of the allocator's.
 
   // A new heap; null if the OS refuses memory. O(1).
   UserHeap* make(const ClassTable& table, const char* name, const HeapLimits& limits);
-  // Ends the heap, its slabs and its caches; `free_large` is called with each large block, which is known no more. False,
-  // and nothing has happened, if blocks are in use and the heap must be empty then. No other thread uses the heap.
-  // O(slabs, large blocks and caches).
+  // Ends the heap, its slabs and its caches; `free_large` is called with each large block, which is known no more.
+  // False, and nothing has happened, if blocks are in use and the heap must be empty then. No other thread uses the
+  // heap. O(slabs, large blocks and caches).
   template <class FreeLarge>
   bool destroy(UserHeap& heap, FreeLarge free_large);
   // True once there has been a heap.
   bool are_used() const { return are_used_.load(kRelaxed); }
 
-  // A block of the class: from the calling thread's cache if it has one, or gets one now. Null if the OS refuses, or the
-  // limit. `may_cache`: the thread will run a destructor that calls end_caches().
+  // A block of the class: from the calling thread's cache if it has one, or gets one now. Null if the OS refuses, or
+  // the limit. `may_cache`: the thread will run a destructor that calls end_caches().
   void* take(UserHeap& heap, size_t size_class, bool may_cache);
   size_t take_batch(UserHeap& heap, size_t size_class, void** blocks, size_t count);
   // Takes back a block that lies in the slab. Ends the process if it is no block of it, or is free.
@@ -106,6 +112,7 @@ class UserHeaps {
   UserCache* fresh_cache(UserCaches& own);
   void* refill(UserCache& cache, UserHeap& heap, size_t size_class);
   void overflow(UserCache& cache, UserHeap& heap, size_t size_class, void* block);
+  void give_array(CacheHead& head, const SizeClass& sizes);
   void detach(UserCache& cache);
   void empty(UserCache& cache, UserHeap& heap) SNUG_REQUIRES(heap.lock());
   void return_arrays(UserCache& cache);
@@ -151,13 +158,14 @@ bool UserHeaps::destroy(UserHeap& heap, FreeLarge free_large) {
       LockGuard guard(heap.lock());
       large = heap.first_large();
       if (large != nullptr) {
+        larges_.take(large->start);
         heap.remove(large);
         heap.let_go(large->bytes);
       }
     }
     if (large == nullptr) break;
     void* const start = large->start;
-    larges_.recycle(larges_.take(start));
+    larges_.recycle(large);
     free_large(start);
   }
   {
