@@ -40,14 +40,15 @@ class Mailbox {
   // True if a sender should visit: an item waits already, or the owner is not expected.
   bool wants_senders() const { return head_.load(kRelaxed) != 0; }
   bool has_mail() const { return (head_.load(kSeqCst) & ~kUnattended) != 0; }
-  // The caller has found the lock taken, or an owner is expected; afterwards it must call look_again().
+  // Under any lock or none. Afterwards the caller must call look_again(), as the heap may be unattended and its lock
+  // free, unless the caller is in a hold of this heap without the lock (slab/owner_hold.h).
   void post(Item* item) {
     uintptr_t head = head_.load(kRelaxed);
     do item->next = at<Item>(head & ~kUnattended);
     while (!head_.compare_exchange_weak(head, address_of(item) | (head & kUnattended), kRelease, kRelaxed));
   }
-  // Opens the items of an unattended heap, unless another thread holds the lock, which then opens them. The caller does
-  // not hold it.
+  // Opens the items of an unattended heap, unless a thread holds the lock, which then opens them when it unlocks. That
+  // may be the caller itself: a thread that adopts slabs passes their mail on to its own heap.
   template <class Open>
   void look_again(Open open) {
     if ((head_.load(kRelaxed) & kUnattended) != 0 && has_mail() && try_visit(open)) end_visit(open);

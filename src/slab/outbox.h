@@ -1,6 +1,6 @@
 // Outbox: holds the blocks of one class that a flush has met and that belong to other heaps, until it sends them owner
-// by owner, so that each owner's lock is taken once for all of its blocks. It lives under one hold of the flushing
-// heap's lock.
+// by owner: what one send has for an owner goes home in one visit, or is posted. It lives under one hold of the
+// flushing heap's lock.
 #pragma once
 
 #include <stddef.h>
@@ -24,6 +24,8 @@ class Outbox {
   static constexpr size_t kCapacity = 64;
 
  private:
+  // Under the flushing heap's lock: sends each owner its blocks by SlabHeap::send(), which tries the owner's lock or
+  // posts, and waits for no heap's lock.
   void send();
 
   SlabHeap& heap_;

@@ -30,7 +30,8 @@ class SNUG_SCOPED_LOCK OwnerHold {
   OwnerHold(const OwnerHold&) = delete;
   OwnerHold& operator=(const OwnerHold&) = delete;
 
-  // True if the calling thread, an owner of the heap, is in a hold without the lock.
+  // True if the calling thread, an owner of the heap, is in a hold without the lock. Then no visit may come: its
+  // try_lock() would succeed in the midst of the hold. For SlabHeap::deliver.
   static bool is_in_without_lock(const Heap& heap) {
     return Process::is_single_threaded() && heap.is_owner_in_.load(kRelaxed);
   }

@@ -222,6 +222,8 @@ class alignas(64) SlabHeap {
   void end_hold() SNUG_RELEASE(lock());
   bool try_visit() SNUG_TRY_ACQUIRE(true, lock());
   void begin_visit() SNUG_ACQUIRE(lock());
+  // As begin_visit(), which waits for the lock and opens mail, but counts for no visit. Ends by end_visit(). The caller
+  // holds no other heap's lock.
   void begin_look() SNUG_ACQUIRE(lock());
   void end_visit() SNUG_RELEASE(lock());
   void open(SlabRemoteFrees& remote) SNUG_REQUIRES(lock());
@@ -254,6 +256,7 @@ class alignas(64) SlabHeap {
   size_t given_away_ SNUG_GUARDED_BY(lock()) = 0;
   Round owners_ SNUG_GUARDED_BY(lock()){.visitor = kItsOwner};
   uint32_t aged_at_ SNUG_GUARDED_BY(lock()) = 0;  // milliseconds
+  // What a heap counts is an OwnerCounter; allocator/statistics.cpp sums it over all heaps, in add_slabs for example.
   OwnerCounter batches_sent_;
   Bin bins_[kMaxClasses] SNUG_GUARDED_BY(lock());
 };
