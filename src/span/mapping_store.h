@@ -156,12 +156,12 @@ class MappingStore {
   static constexpr size_t kNotDue = SIZE_MAX;
   static constexpr uint64_t kNoneKept = UINT64_MAX;
 
-  void purge_for_growth_slowly(size_t grown);
+  // Makes system calls. `grown`: the bytes in total so far, as of grown_. Gives back the excess afterwards.
+  void purge_for_growth_slowly(size_t grown) SNUG_EXCLUDES(lock_);
   void forgive(size_t grown) SNUG_REQUIRES(lock_);
-  // Under the lock.
-  static size_t without_end(const MappedBlock& block, size_t bytes);
+  static size_t without_end(const MappedBlock& block, size_t bytes);  // under the lock
   template <class AskWhatStays>
-  Purge give_back_oldest(AskWhatStays ask_what_stays);
+  Purge give_back_oldest(AskWhatStays ask_what_stays) SNUG_EXCLUDES(lock_);
   MappedBlock* take_kept(size_t bytes, const LargeRequest& request) SNUG_REQUIRES(lock_);
   bool promise_place() SNUG_REQUIRES(lock_);
   MappedBlock* map_block(const LargeRequest& request, size_t usable) SNUG_REQUIRES(lock_);
@@ -174,14 +174,16 @@ class MappingStore {
   void note_oldest() SNUG_REQUIRES(lock_);
   bool is_overdue(uint32_t freed_at) const;
   void keep_no_longer(MappedBlock* block) SNUG_REQUIRES(lock_);
-  static bool cut(MappedBlock* block, size_t length);
+  static bool cut(MappedBlock* block, size_t length);  // without the lock: system calls
   void count_cut(size_t mapped, size_t written, const MappedBlock& block) SNUG_REQUIRES(lock_);
+  // For give_back_oldest and cut_every_tail: cuts off a live block's tail. Null, and nothing has changed, without
+  // memory for a record.
   MappedBlock* split_tail(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
-  bool cut_every_tail();
+  bool cut_every_tail() SNUG_EXCLUDES(lock_);
   bool give_back(MappedBlock* block, size_t stays) SNUG_REQUIRES(lock_);
   bool keeps_too_much() const SNUG_REQUIRES(lock_);
   // purge_excess() until nothing is due, or the OS refuses; takes the lock each time.
-  void give_back_excess();
+  void give_back_excess() SNUG_EXCLUDES(lock_);
   void write_up_to(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   void shorten(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   template <class Act>
@@ -190,7 +192,7 @@ class MappingStore {
   bool make_writable(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   bool lengthen(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   void advise(MappedBlock* block) SNUG_REQUIRES(lock_);
-  void touch_by_the_clock(const MappedBlock& block, size_t written);
+  void touch_by_the_clock(const MappedBlock& block, size_t written) SNUG_EXCLUDES(lock_);
   LargeFree reason_unknown(uintptr_t start) SNUG_REQUIRES(lock_);
   uintptr_t find_around(uintptr_t address) const SNUG_REQUIRES(lock_);
   void remember_gone(uintptr_t start) SNUG_REQUIRES(lock_) { gone_[gone_count_++ % kRemembered] = start; }

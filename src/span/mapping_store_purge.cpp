@@ -1,5 +1,5 @@
 // MappingStore's way back to the OS: what goes, by amount, by age, for the growth of others, and on request. The lock
-// is held in all but the public functions; what is on its way is in the thread's hands, and counts as in transit.
+// is held where the declaration says so; what is on its way is in the thread's hands, and counts as in transit.
 #include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -47,7 +47,7 @@ void MappingStore::count_cut(size_t mapped, size_t written, const MappedBlock& b
 }
 
 // What lies beyond `usable` of a live block is kept no longer and becomes a mapping of its own, in neither cache nor
-// index: the block needs new room to grow. Null, and nothing has changed, without memory for a record.
+// index: the block needs new room to grow.
 MappedBlock* MappingStore::split_tail(MappedBlock* block, size_t usable) {
   MappedBlock* tail = records_.make();
   if (tail == nullptr) return nullptr;
