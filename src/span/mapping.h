@@ -25,7 +25,8 @@ struct Mapping {
   size_t writable = 0;  // bytes of memory, a multiple of the OS page
   size_t mapped = 0;    // bytes of addresses, a multiple of the OS page
 
-  // Maps that many bytes, zeros. False if the OS refuses.
+  // Maps that many bytes, a multiple of the OS page, zeros; there is no mapping yet. `alignment` is in bytes, a power
+  // of two. False if the OS refuses.
   bool make(size_t bytes, size_t alignment);
   // The same with memory ahead, and with room if `with_room`.
   bool make_to_grow(size_t bytes, bool with_room);

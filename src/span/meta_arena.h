@@ -125,6 +125,7 @@ class RecordPool {
   static constexpr size_t kLength = round_up(sizeof(T), kCacheLine);
   static constexpr size_t kAtOnce = kLength < 1024 ? 1024 / kLength : 1;
 
+  // True if so many records are in the list. O(count).
   bool holds(size_t count) const {
     const Free* record = free_;
     for (; count != 0 && record != nullptr; --count) record = record->next;
