@@ -95,7 +95,8 @@ struct Allocator {
   void watch_forks();
 
   // Called before the first block is handed out on a guarded page; not earlier, so that it finds a fault handler of the
-  // program's. The caller holds no lock.
+  // program's. Any thread may call it, as often as it likes: only the first call registers the handler. The caller
+  // holds no lock.
   void watch_faults();
 
   // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails.

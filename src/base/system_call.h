@@ -3,6 +3,8 @@
 // errno.
 //
 // Where libc does more than the bare call, the library calls libc: for threads and abort(), for example.
+//
+// A new call: docs/questions.md, "Where a change goes". The tests listed.* refuse a call that is not listed.
 #pragma once
 
 #include <errno.h>

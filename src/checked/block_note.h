@@ -73,7 +73,8 @@ class BlockNotes {
   // How many bytes longer a block has to be than its requested size.
   size_t overhead() const { return overhead_; }
 
-  // Writes canary and trailer of a live block that has `usable` bytes, a multiple of 8 and at least size + overhead().
+  // Writes canary and trailer of a live block that has `usable` bytes, a multiple of 8 and at least size + overhead();
+  // `size` is at most kMostSize.
   void write(void* block, size_t usable, size_t size, BlockOrigin origin) const {
     const uint64_t mask = this->mask(block);
     const size_t end = canary_end(size, usable);

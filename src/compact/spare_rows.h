@@ -16,6 +16,7 @@ namespace snug {
 
 class SpareRows {
  public:
+  // The page is in no list, and its row is 1 … kMostPages whole pages long.
   void add(CompactPage* page) {
     of_length(page->row.bytes).push_front(page);
     by_age_.push_back(page);

@@ -30,6 +30,9 @@ namespace snug {
 template <class Atomics = StdAtomics>
 class BasicWakeEvent {
  public:
+  // Any thread may call notify(), remind() and summon(), under any lock: each makes at most one system call, which
+  // wakes a futex's waiters.
+
   // Work was added: wakes a waiter that sleeps, or calls for one if there was none yet.
   void notify() {
     const uint32_t seen = state_.load();

@@ -71,8 +71,9 @@ class ThreadCacheList {
   void reap_orphans() {
     while (has_orphans()) reap_orphan();
   }
-  // Reaps a few orphans a millisecond: one costs what the end of a thread does, and a child that does little and ends,
-  // or executes another program, shall not pay for thousands. One load if there are none.
+  // About once a millisecond, reaps kAtATime orphans at most, each of which flushes a whole cache: a child that does
+  // little and ends, or executes another program, shall not pay for thousands. Two threads may do so in the same
+  // millisecond. Any thread calls this in its refills, without a lock. One load if there are none.
   void reap_as_due() {
     if (!has_orphans()) [[likely]]
       return;
