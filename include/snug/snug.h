@@ -109,7 +109,11 @@ SNUG_API int snug_malloc_trim(size_t pad);
 /* ---- statistics ------------------------------------------------------------------------------------------- */
 
 /* Statistics of one moment. Counts of other running threads are read without stopping them, so they may be a
- * few operations old; with no other thread running every field is exact. */
+ * few operations old; with no other thread running every field is exact.
+ *
+ * From the first release on the struct keeps its size and its fields under one libsnug.so.N, and a further figure comes
+ * by a further function (docs/install.md, "Versions"): the library fills its whole struct, in a program compiled
+ * earlier too. Until then docs/questions.md, "Where a change goes", says what follows a new field. */
 struct snug_stats {
   uint64_t allocations;     /* blocks handed out since the process (or its fork) began */
   uint64_t bytes_in_use;    /* usable bytes of live blocks */
