@@ -33,12 +33,12 @@ void BackgroundThread::thread_made() {
 void BackgroundThread::permit() {
   os::find_thread_count();  // now, as later it might wait for a library that is being loaded
   if (os::is_main_thread()) main_thread_.store(&thread_state, kRelaxed);
-  if (allocator.is_open() && allocator.config.idle_thread != BackgroundThreadMode::kOff) watch_main_thread();
+  if (allocator.is_open() && allocator.config.idle_thread != BackgroundThreadMode::kOff) start_cache_if_main();
   permitted_.store(true, kRelaxed);
 }
 
-// Gives the main thread a cache: a thread's end is noticed by the end of its cache.
-void BackgroundThread::watch_main_thread() {
+// A thread's end is noticed by the end of its cache.
+void BackgroundThread::start_cache_if_main() {
   if (is_main_thread()) allocator.caches.start();
 }
 
@@ -60,7 +60,7 @@ void BackgroundThread::start() {
 }
 
 bool BackgroundThread::start_thread() {
-  watch_main_thread();
+  start_cache_if_main();
   is_unfiltered_.store(os::is_unfiltered(), kRelaxed);
   has_taken_steps_.store(0, kRelaxed);
   if (os::start_thread(&thread_, [] { allocator.background.live(); })) return true;

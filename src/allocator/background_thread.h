@@ -101,7 +101,8 @@ class BackgroundThread {
   friend Lifecycle;
 
   SNUG_COLD void start();
-  void watch_main_thread();
+  // Gives the calling thread a cache if it is main's, so that main's end is noticed. The caller holds no lock.
+  void start_cache_if_main();
   bool is_main_thread() const;
   bool has_left_lately() const;
   void note_leave();
