@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "os/process.h"
 #include "slab/own_heaps.h"
 #include "slab/slab_heap.h"
 
@@ -193,6 +194,42 @@ TEST_F(HeapMailTest, MailFollowsItsSlabIntoAHeapWithoutAThread) {
   is_over = true;
   is_over.notify_one();
   another.join();
+}
+
+// The one thread of a process is in a hold without the lock. It meets mail of a slab that its heap has adopted, and so
+// much waits in that heap already that it is unattended: a visit there would find the lock free.
+TEST_F(HeapMailTest, NoVisitComesIntoAHoldWithoutTheLock) {
+  if (!os::is_single_threaded()) GTEST_SKIP() << "libc does not tell that there is one thread";
+  SlabHeap& heir = *own.registry.acquire();
+  SlabHeap& sender = *own.registry.acquire();
+  const size_t large = class_of(8192);
+  const size_t in_slab = kRoomyTable.classes[large].blocks_per_slab;
+  const std::vector<void*> all = own.take(heir, large, 40 * in_slab);
+  std::vector<void*> one_each;
+  for (size_t slab = 0; slab < 40; ++slab) one_each.push_back(all[slab * in_slab]);
+  own.give(sender, large, one_each);
+  const size_t c = class_of(64);
+  const size_t other = class_of(128);
+  void* const stays = own.take(heap, other, 1)[0];
+  const std::vector<void*> blocks = own.take(heap, c, 60);
+  own.give(sender, c, {blocks.begin(), blocks.begin() + 30});
+  const size_t out = heir.blocks_out(large);
+  {
+    const SlabHeap::Hold hold(heir);
+    EXPECT_EQ(heir.blocks_out(large), out - 16) << "the rest is left over";
+    ASSERT_FALSE(heir.lock().is_held());
+    ASSERT_TRUE(heap.give_slab(c, heir));
+    ASSERT_TRUE(heap.has_mail());
+    heir.flush(other, &stays, 1);  // a visit to `heap`, which passes the mail on
+    EXPECT_FALSE(heap.has_mail());
+    EXPECT_TRUE(heir.has_mail()) << "it waits for the next hold";
+    EXPECT_EQ(heir.blocks_out(large), out - 16);
+    EXPECT_EQ(heir.blocks_out(c), 60u);
+  }
+  own.open_mail(heir);
+  EXPECT_FALSE(heir.has_mail());
+  EXPECT_EQ(heir.blocks_out(large), out - 40);
+  EXPECT_EQ(heir.blocks_out(c), 30u);
 }
 
 }  // namespace
