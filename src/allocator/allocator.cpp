@@ -109,6 +109,7 @@ bool Allocator::open_parts() {
   if (config.check != Checking::kOff) arena.guard();
   arena.stock_as_due();
   if (!registry.open(*table)) return false;
+  user_heaps.open(*table);
   bound_heaps();
   bound_memory();
   if (config.publish) {

@@ -138,6 +138,29 @@ void deallocate_plain_slow(void* block, size_t scaled_class) {
     deallocate_large(block, "free");
 }
 
+namespace {
+
+SNUG_COLD void deallocate_otherwise(void* block, BlockOrigin fits, size_t told) noexcept {
+  if (block == nullptr) return;
+  const size_t scaled_class = class_at(block);
+  if (allocator.user_heaps.are_used() && scaled_class == 0 && release_in_heap(block)) return;
+  if (scaled_class == 0 && allocator.is_checked()) return deallocate_checked(block, fits, told);
+  ErrnoKeeper keeper;
+  if (scaled_class != 0)
+    deallocate_of_class(scaled_class, block);
+  else if (allocator.guarded.contains(block))
+    allocator.guarded.release(block, "free", SNUG_FRAME_ADDRESS());
+  else if (!allocator.profile.has_been_on() || !release_sampled(block, "free"))
+    deallocate_large(block, "free");
+}
+
+}  // namespace
+
+// A block of the heap that the thread used last takes the short way; one of no such heap pays a load and a test.
+void deallocate_slow(void* block, BlockOrigin fits, size_t told) noexcept {
+  if (!allocator.user_heaps.are_used() || !release_in_last_cache(block)) deallocate_otherwise(block, fits, told);
+}
+
 void* allocate_slow(HeadStep step) noexcept { return refill(size_of_step(step)); }
 
 template <BlockOrigin origin>
@@ -151,20 +174,6 @@ template void* allocate_large<BlockOrigin::kNewArray>(size_t) noexcept;
 
 void* allocate_large_if_plain(size_t size) noexcept {
   return allocate_beyond_heads(size, [size] { return large_block_if_plain(size); });
-}
-
-void deallocate_slow(void* block, BlockOrigin fits, size_t told) noexcept {
-  if (block == nullptr) return;
-  const size_t scaled_class = class_at(block);
-  if (allocator.user_heaps.are_used() && scaled_class == 0 && release_in_heap(block)) return;
-  if (scaled_class == 0 && allocator.is_checked()) return deallocate_checked(block, fits, told);
-  ErrnoKeeper keeper;
-  if (scaled_class != 0)
-    deallocate_of_class(scaled_class, block);
-  else if (allocator.guarded.contains(block))
-    allocator.guarded.release(block, "free", SNUG_FRAME_ADDRESS());
-  else if (!allocator.profile.has_been_on() || !release_sampled(block, "free"))
-    deallocate_large(block, "free");
 }
 
 void* allocate_uncached(size_t size) noexcept {

@@ -126,7 +126,7 @@ bool is_start(const HeapSlab& slab, const void* block) {
 }  // namespace
 
 UserHeap* make_heap(const char* name, const HeapLimits& limits) {
-  UserHeap* const heap = allocator.ensure_open() ? allocator.user_heaps.make(*allocator.table, name, limits) : nullptr;
+  UserHeap* const heap = allocator.ensure_open() ? allocator.user_heaps.make(name, limits) : nullptr;
   if (heap == nullptr) out_of_memory();
   return heap;
 }

@@ -56,6 +56,14 @@ UserHeap* heap_of(const void* block);
 
 // Frees the block.
 bool release_in_heap(void* block) noexcept;
+// The same for a block of a class if the calling thread's last cache is of its heap, and has room; else false.
+SNUG_ALWAYS_INLINE bool release_in_last_cache(void* block) {
+  const HeapSlab* const slab = HeapSlab::at_address(allocator.page_map, block);
+  const UserCache* const cache = last_user_cache;
+  if (slab == nullptr || !cache->is_of(slab->heap)) return false;
+  char* const own = reinterpret_cast<char*>(relative_thread_state());
+  return push(reinterpret_cast<ThreadState*>(own + cache->distance), scaled(slab->slab.size_class), block);
+}
 size_t usable_in_heap(const void* block);
 // Sets `*resized` to the block at its new size, in its heap; to null if there is no memory, and the block is as before.
 bool resize_in_heap(void* block, size_t size, void** resized) noexcept;

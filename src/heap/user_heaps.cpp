@@ -20,9 +20,8 @@ SNUG_INITIAL_EXEC constinit thread_local UserCaches* own_caches = nullptr;
 
 SNUG_INITIAL_EXEC constinit thread_local UserCache* last_user_cache = &cache_of_no_heap;
 
-UserHeap* UserHeaps::make(const ClassTable& table, const char* name, const HeapLimits& limits) {
+UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   LockGuard guard(list_lock_);
-  table_ = &table;
   UserHeap* heap = destroyed_.front();
   if (heap != nullptr) {
     destroyed_.remove(heap);

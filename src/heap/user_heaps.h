@@ -42,10 +42,13 @@ class UserHeaps {
         cache_records_(arena),
         own_records_(arena) {}
 
+  // Before any other use.
+  void open(const ClassTable& table) { table_ = &table; }
+
   // Any thread may call these; it holds no lock of the allocator's.
 
   // A new heap; null if the OS refuses memory. O(1).
-  UserHeap* make(const ClassTable& table, const char* name, const HeapLimits& limits);
+  UserHeap* make(const char* name, const HeapLimits& limits);
   // Ends the heap, its slabs and its caches; `free_large` is called with each large block, which is known no more.
   // False, and nothing has happened, if blocks are in use and the heap must be empty then. No other thread uses the
   // heap. O(slabs, large blocks and caches).

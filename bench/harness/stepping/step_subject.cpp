@@ -107,6 +107,27 @@ void count_operators(Malloc allocate, SizedDelete release, size_t size) {
   });
 }
 
+// Of a heap that the program has made (include/snug/heap.h), where the allocator has such.
+void count_own_heap(Free release) {
+  const auto create = reinterpret_cast<void* (*)(const void*)>(dlsym(RTLD_DEFAULT, "snug_heap_create"));
+  if (create == nullptr) return;
+  const auto allocate = find<void* (*)(void*, size_t)>("snug_heap_malloc");
+  void* const heap = create(nullptr);
+  const auto release_unsized = [release](void* block, size_t) { release(block); };
+  for (const size_t size : kSizes) {
+    const Name malloc_name("heap_malloc", size);
+    const Name free_name("heap_free", size);
+    while_warm(
+        size, [&](size_t bytes) { return allocate(heap, bytes); }, release_unsized,
+        [&] {
+          arm(address_of(allocate), malloc_name.text, 1);
+          void* const block = allocate(heap, size);
+          arm(address_of(release), free_name.text, 1);
+          release(block);
+        });
+  }
+}
+
 // ---- batches: the whole body of a tight loop, the call through the PLT included --------------------------------
 
 constexpr int kBatch = 512;
@@ -246,6 +267,7 @@ int main(int argc, char** argv) {
     for (const size_t size : kSizes) count_realloc_in_place(allocate, release, resize, size);
     for (const size_t size : kSizes) count_aligned_alloc(align, release, size);
     for (const size_t size : kSizes) count_operators(operator_new, operator_delete, size);
+    count_own_heap(release);
   } else if (kind == "batch") {
     for (const size_t size : kBatchSizes) {
       count_local_batches(size);
