@@ -69,6 +69,21 @@ SNUG_API void* snug_heap_realloc(snug_heap* heap, void* block, size_t size);
 /* As snug_malloc_batch. */
 SNUG_API size_t snug_heap_malloc_batch(snug_heap* heap, size_t size, void** blocks, size_t count);
 
+/* For code that calls malloc and cannot be changed: from now on what the calling thread requests of malloc and its
+ * family, C++'s new among them, comes from the heap, until it enters another or leaves. `heap` may be NULL: malloc's
+ * own, for what is to outlive the scope. Returns the heap that was in force, NULL for malloc's, which the matching
+ * snug_heap_leave() takes; scopes nest, and end in the reverse order.
+ *
+ * Blocks that the code frees go where they came from, whichever scope is in force, and realloc keeps a block in its
+ * heap. What a library keeps for later (a buffer of stdio's, a table that it makes at first use) lies in the heap as
+ * well: destroy the heap only if nothing of that is used again. snug_malloc_uncached() knows no scope, nor does a
+ * process with check:on. Entering the first scope and leaving the last empty the thread's cache for malloc's own heap:
+ * some microseconds, and more for what is allocated next. In a scope malloc and free cost about 60 and 100 instructions
+ * instead of 13 and 16. */
+SNUG_API snug_heap* snug_heap_enter(snug_heap* heap);
+/* `before` is what the matching snug_heap_enter() has returned. */
+SNUG_API void snug_heap_leave(snug_heap* before);
+
 /* The heap that a live block lies in; NULL for NULL, a block of malloc, and an address outside of snug's blocks.
  * (Inside a block of up to 256 KiB the answer is the block's heap, inside a larger one NULL.) O(1). */
 SNUG_API snug_heap* snug_heap_of(const void* block);

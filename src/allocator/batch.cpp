@@ -24,7 +24,8 @@ size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
     if (block == nullptr) return done;
     blocks[done++] = block;
     ThreadCache* cache = thread_state.cache;
-    if (cache == nullptr || allocator.is_checked() || size > allocator.table->max_size) continue;
+    if (cache == nullptr || allocator.is_checked() || size > allocator.table->max_size || scope_heap != nullptr)
+      continue;
     allocator.peak.look_as_due();
     const size_t size_class = allocator.table->class_of(size);
     size_t most = count - done;

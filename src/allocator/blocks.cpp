@@ -28,7 +28,7 @@ ThreadCache* cache_for_free() {
 }
 
 // The allocator must be open.
-void* large_block(const LargeRequest& request) {
+void* unscoped_large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   allocator.peak.look_as_due();
   const auto attempt = [&request] { return allocator.large_blocks.allocate(request); };
@@ -37,6 +37,10 @@ void* large_block(const LargeRequest& request) {
       counted(insist(request.size, attempt, [&] { return allocator.spans.release_addresses() ? attempt() : nullptr; }));
   allocator.maintain();
   return allocator.profile.is_on() ? note_large(block, request.size) : block;
+}
+
+void* large_block(const LargeRequest& request) {
+  return scope_heap != nullptr ? allocate_large_in(*scope_heap, request) : unscoped_large_block(request);
 }
 
 // Serves sizes beyond the largest class; the first request of the process, before any class is known; every request of
@@ -93,6 +97,7 @@ void* resize_large(void* block, size_t size) {
 // Moves the block's contents into a new block that is long enough. Null if there is no memory for one.
 void* moved(void* block, size_t usable, size_t size) {
   const bool grows_large = size > allocator.table->max_size && size > usable;
+  const ScopePause pause;  // it stays in its heap
   void* fresh = grows_large ? large_block({.size = size, .will_grow = true}) : allocate(size);
   if (fresh == nullptr) return size <= usable ? block : nullptr;
   memcpy(fresh, block, min(size, usable));
@@ -129,7 +134,7 @@ void* refill_sampled(size_t size_class, size_t size) {
   return refill(table.class_of(size) == size_class ? size : table.classes[size_class].block_size);
 }
 
-void* allocate_plain_large(const LargeRequest& request) { return large_block(request); }
+void* allocate_plain_large(const LargeRequest& request) { return unscoped_large_block(request); }
 
 void deallocate_plain_slow(void* block, size_t scaled_class) {
   if (scaled_class != 0)
@@ -179,7 +184,7 @@ void* allocate_large_if_plain(size_t size) noexcept {
 void* allocate_uncached(size_t size) noexcept {
   if (!allocator.ensure_open()) return out_of_memory();
   if (allocator.is_checked()) return allocate_checked(size, BlockOrigin::kMalloc);
-  if (size > allocator.table->max_size) return large_block({.size = size});
+  if (size > allocator.table->max_size) return unscoped_large_block({.size = size});
   void* block = counted(insist_on_class(size, [size](size_t size_class) {
     ThreadCache* cache = thread_cache();
     if (allocator.profile.is_on()) [[unlikely]] {

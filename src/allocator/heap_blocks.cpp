@@ -57,29 +57,6 @@ void enlist(HeapLarge* large) {
   large->heap->add(large);
 }
 
-void* large_block_in(UserHeap& heap, const LargeRequest& request) {
-  if (request.size > PTRDIFF_MAX - kPageSize) return out_of_memory();
-  size_t counted = round_up(request.size, os::page_size());
-  if (!hold(heap, counted)) return out_of_memory();
-  HeapLarge* const large = allocator.user_heaps.larges().make();
-  void* block = large == nullptr ? nullptr : allocate_plain_large(request);
-  if (block != nullptr && !set_bytes(heap, counted, allocator.large_blocks.usable_size(block))) {
-    free_large(block);
-    block = nullptr;
-  }
-  if (block == nullptr) {
-    if (large != nullptr) allocator.user_heaps.larges().recycle(large);
-    let_go(heap, counted);
-    return out_of_memory();
-  }
-  large->heap = &heap;
-  large->bytes = counted;
-  large->start = block;
-  LockGuard guard(heap.lock());
-  enlist(large);
-  return block;
-}
-
 // Takes the large block out of its heap; its record is the caller's. Null if no heap has such a block.
 HeapLarge* strike_off(void* block) {
   HeapLarge* const large = allocator.user_heaps.larges().find(block);
@@ -145,16 +122,49 @@ bool destroy_heap(UserHeap& heap) {
 
 void* allocate_in_slow(UserHeap* heap, size_t size) noexcept {
   UserHeap& its = live_heap(heap, "snug_heap_malloc");
-  return size > allocator.table->max_size ? large_block_in(its, {.size = size})
+  return size > allocator.table->max_size ? allocate_large_in(its, {.size = size})
                                           : block_of_class(its, allocator.table->class_of(size));
 }
 
 void* refill_in(UserHeap* heap, HeadStep step) noexcept { return allocate_in_slow(heap, size_of_step(step)); }
 
+void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept {
+  if (request.size > PTRDIFF_MAX - kPageSize) return out_of_memory();
+  size_t counted = round_up(request.size, os::page_size());
+  if (!hold(heap, counted)) return out_of_memory();
+  HeapLarge* const large = allocator.user_heaps.larges().make();
+  void* block = large == nullptr ? nullptr : allocate_plain_large(request);
+  if (block != nullptr && !set_bytes(heap, counted, allocator.large_blocks.usable_size(block))) {
+    free_large(block);
+    block = nullptr;
+  }
+  if (block == nullptr) {
+    if (large != nullptr) allocator.user_heaps.larges().recycle(large);
+    let_go(heap, counted);
+    return out_of_memory();
+  }
+  large->heap = &heap;
+  large->bytes = counted;
+  large->start = block;
+  LockGuard guard(heap.lock());
+  enlist(large);
+  return block;
+}
+
+UserHeap* enter_scope(UserHeap* heap) {
+  UserHeap* const before = scope_heap;
+  if (!allocator.ensure_open() || allocator.is_checked()) return before;
+  ThreadCache* const cache = thread_cache();
+  if (cache != nullptr && before == nullptr && heap != nullptr) cache->close();
+  if (cache != nullptr && before != nullptr && heap == nullptr) cache->reopen();
+  scope_heap = heap;
+  return before;
+}
+
 void* allocate_zeroed_in(UserHeap& heap, size_t count, size_t size) noexcept {
   size_t bytes = 0;
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();
-  if (bytes > allocator.table->max_size) return large_block_in(heap, {.size = bytes, .zeroed = true});
+  if (bytes > allocator.table->max_size) return allocate_large_in(heap, {.size = bytes, .zeroed = true});
   void* const block = allocate_in(&heap, bytes);
   if (block != nullptr) memset(block, 0, bytes);
   return block;
@@ -168,14 +178,14 @@ void* allocate_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcep
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
       if (is_aligned(table.classes[c].block_size, alignment)) return block_of_class(heap, c);
   }
-  return large_block_in(heap, {.size = size == 0 ? 1 : size, .alignment = alignment});
+  return allocate_large_in(heap, {.size = size == 0 ? 1 : size, .alignment = alignment});
 }
 
 size_t allocate_batch_in(UserHeap& heap, size_t size, void** blocks, size_t count) noexcept {
   size_t done = 0;
   if (size > allocator.table->max_size) {
     for (; done != count; ++done)
-      if (blocks[done] = large_block_in(heap, {.size = size}); blocks[done] == nullptr) break;
+      if (blocks[done] = allocate_large_in(heap, {.size = size}); blocks[done] == nullptr) break;
     return done;
   }
   const size_t size_class = allocator.table->class_of(size);

@@ -42,6 +42,13 @@ SNUG_ALWAYS_INLINE void* allocate_in(UserHeap* heap, size_t size) {
   return block;
 }
 
+// For a size beyond the largest class, or an alignment that no class has.
+void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept;
+
+// From now on the calling thread's malloc takes from the heap; for null from its own again. Returns the heap from which
+// it took before. In a process that checks its blocks malloc goes on as it was.
+UserHeap* enter_scope(UserHeap* heap);
+
 void* allocate_zeroed_in(UserHeap& heap, size_t count, size_t size) noexcept;
 // `alignment` is a power of two.
 void* allocate_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcept;

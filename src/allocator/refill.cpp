@@ -1,6 +1,7 @@
 #include "allocator/refill.h"
 
 #include "allocator/allocator.h"
+#include "allocator/heap_blocks.h"
 #include "allocator/refusal.h"
 #include "allocator/sampled_blocks.h"
 #include "base/atomic.h"
@@ -39,8 +40,10 @@ void* counted(void* block) {
 //
 //   the thread's array ◄── the slabs of its heap ◄── spans of the span store ◄── chunks of the page map ◄── the OS
 //
-// Only the three modes that come first, and are off unless the user asks for them, look at the request itself.
+// Only the four modes that come first, and are off unless the user asks for them, look at the request itself.
 void* refill(size_t size, bool* untouched) noexcept {
+  if (scope_heap != nullptr) [[unlikely]]  // snug_heap_enter
+    return allocate_in(scope_heap, size);
   if (allocator.peak.is_watched()) [[unlikely]] {  // report
     allocator.peak.note_request(allocator.table->class_of(size), size);
     allocator.peak.look_as_due();

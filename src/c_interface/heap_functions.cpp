@@ -86,6 +86,12 @@ SNUG_EXPORT const char* snug_heap_name(const snug_heap* heap) {
   return live_heap(inner(const_cast<snug_heap*>(heap)), "snug_heap_name").name();
 }
 
+SNUG_EXPORT snug_heap* snug_heap_enter(snug_heap* heap) {
+  return outer(enter_scope(heap == nullptr ? nullptr : &live_heap(inner(heap), "snug_heap_enter")));
+}
+
+SNUG_EXPORT void snug_heap_leave(snug_heap* before) { snug_heap_enter(before); }
+
 SNUG_EXPORT int snug_heap_get_stats(snug_heap* heap, snug_heap_stats* stats) {
   UserHeap& its = live_heap(inner(heap), "snug_heap_get_stats");
   const HeapFigures figures = allocator.user_heaps.figures(its);

@@ -18,6 +18,7 @@ SNUG_INITIAL_EXEC constinit thread_local UserCaches* own_caches = nullptr;
 
 }  // namespace
 
+SNUG_INITIAL_EXEC constinit thread_local UserHeap* scope_heap = nullptr;
 SNUG_INITIAL_EXEC constinit thread_local UserCache* last_user_cache = &cache_of_no_heap;
 
 UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {

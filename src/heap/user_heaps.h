@@ -141,6 +141,21 @@ class UserHeaps {
   RecordPool<UserCaches> own_records_ SNUG_GUARDED_BY(list_lock_);
 };
 
+// The heap that the calling thread's malloc takes from; null: its own (include/snug/heap.h, snug_heap_enter).
+SNUG_HIDDEN SNUG_INITIAL_EXEC extern constinit thread_local UserHeap* scope_heap;
+
+// While it lives, the thread's malloc takes from its own heap.
+class ScopePause {
+ public:
+  ScopePause() : heap_(scope_heap) { scope_heap = nullptr; }
+  ~ScopePause() { scope_heap = heap_; }
+  ScopePause(const ScopePause&) = delete;
+  ScopePause& operator=(const ScopePause&) = delete;
+
+ private:
+  UserHeap* heap_;
+};
+
 // The cache that the calling thread has used last; never null: at first one of no heap.
 SNUG_HIDDEN SNUG_INITIAL_EXEC extern constinit thread_local UserCache* last_user_cache;
 

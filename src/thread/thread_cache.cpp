@@ -242,6 +242,7 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
   const size_t places = max(bit_ceil(room), ArrayStore::kLeastPlaces);
   const size_t held = count(size_class);
   void** base = head.base();
+  if (is_closed_) return false;
   if (places != array.places) {
     void** other =
         array.places == 0 ? arrays_store_.take(places) : arrays_store_.exchange(base, array.places, held, places);
@@ -327,9 +328,25 @@ void ThreadCache::send_all_home() {
   heap_.open_all_mail();
 }
 
+void ThreadCache::close() {
+  Operation operation(*this);
+  drop_arrays();
+  is_closed_ = true;
+}
+
+void ThreadCache::reopen() {
+  Operation operation(*this);
+  is_closed_ = false;
+}
+
 void ThreadCache::retire() {
   Operation operation(*this);
   heap_.caches().remove(this);
+  drop_arrays();
+}
+
+// Sends all blocks home, and the arrays back to their store.
+void ThreadCache::drop_arrays() {
   send_all_home();
   ArrayStore::Returns returns(arrays_store_);
   for (size_t c = 1; c < kMaxClasses; ++c) {

@@ -81,6 +81,10 @@ class alignas(64) ThreadCache : public HeapCache {
     const char* reason = nullptr;
   };
   Misused look_for_misuse();
+  // From close() to reopen() the thread has no arrays, so that malloc and free take their slow paths: close() sends all
+  // cached blocks home. What the thread frees meanwhile goes home block by block.
+  void close();
+  void reopen();
   // At the end of the thread: flushes all and gives the arrays back to the store.
   void retire();
 
@@ -191,6 +195,7 @@ class alignas(64) ThreadCache : public HeapCache {
   void scavenge_as_due() SNUG_REQUIRES(heap_.lock());
   void scavenge() SNUG_REQUIRES(heap_.lock());
   void send_all_home() SNUG_REQUIRES(heap_.lock());
+  void drop_arrays() SNUG_REQUIRES(heap_.lock());
   size_t count(size_t size_class) const;
 
   SlabHeap& heap_;
@@ -206,8 +211,9 @@ class alignas(64) ThreadCache : public HeapCache {
   size_t drains_after_ SNUG_GUARDED_BY(heap_.lock()) = kDrains;
   size_t last_emptied_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // the class that was emptied last while the thread drains
   bool drains_ SNUG_GUARDED_BY(heap_.lock()) = false;      // until refills have offset all that was sent home
-  bool is_raised_ SNUG_GUARDED_BY(heap_.lock()) = false;   // some array's `raised` is not 0
-  bool is_pending_ SNUG_GUARDED_BY(heap_.lock()) = false;  // some array's `pending` is not 0
+  bool is_closed_ SNUG_GUARDED_BY(heap_.lock()) = false;
+  bool is_raised_ SNUG_GUARDED_BY(heap_.lock()) = false;           // some array's `raised` is not 0
+  bool is_pending_ SNUG_GUARDED_BY(heap_.lock()) = false;          // some array's `pending` is not 0
   uint64_t allocations_seen_ SNUG_GUARDED_BY(heap_.lock()) = 0;    // at the last call of has_been_still()
   uint64_t allocations_raised_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // when the bases were last raised
   uint32_t raised_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;           // milliseconds: when the bases were last raised
