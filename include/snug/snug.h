@@ -53,6 +53,18 @@ SNUG_API void* snug_pvalloc(size_t size);
 /* Constant during the life of the block; all of it may be written. 0 for NULL. */
 SNUG_API size_t snug_malloc_usable_size(void* block);
 
+/* As malloc; sets `*usable` to the bytes that may be used of the block, which are at least `size`: for a container that
+ * grows by itself, what malloc_usable_size would say. Without memory `*usable` is 0. */
+SNUG_API void* snug_malloc_sized(size_t size, size_t* usable);
+/* Makes the block at least `size` bytes long where it stands. Returns 1; or 0, and nothing has changed, if it would
+ * have to move, or has no room: then snug_realloc() may move it. A block of up to 256 KiB has what malloc_usable_size
+ * says; one of up to 32 MiB also gets free pages behind it. The block must be live; it ends the process with one line
+ * if it is not seen to be. O(1). */
+SNUG_API int snug_try_expand(void* block, size_t size);
+/* 1 if the address lies on pages that snug cuts blocks from, or is the start of a live larger block; else 0: then it
+ * was not handed out by snug. It says nothing of whether a block is live, and reads nothing at the address. O(1). */
+SNUG_API int snug_is_in_heap(const void* address);
+
 /* ---- batches ---------------------------------------------------------------------------------------------- */
 
 /* Allocates `count` blocks of `size` bytes and writes their addresses to `blocks`, in no particular order. Returns how
@@ -105,6 +117,10 @@ SNUG_API void snug_free_uncached(void* block);
  * call sleeps for 5 ms where any of them has blocks in its cache. Returns 1 if anything was given back, else 0. Slow:
  * walks the heap. */
 SNUG_API int snug_malloc_trim(size_t pad);
+
+/* The calling thread is about to wait for long: the free blocks in its caches go to their heaps, where other threads
+ * and the OS can have them. The next allocations of the thread fill the caches again. O(blocks cached). */
+SNUG_API void snug_thread_idle(void);
 
 /* ---- statistics ------------------------------------------------------------------------------------------- */
 

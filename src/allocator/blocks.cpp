@@ -282,6 +282,29 @@ size_t usable_size(const void* block, const char* call) {
   return bytes;
 }
 
+bool try_expand(void* block, size_t size, const char* call) {
+  if (block == nullptr) return false;
+  const size_t usable = usable_size(block, call);
+  if (usable >= size) return true;
+  // What else knows how long the block is: a note, a sample, a heap's record.
+  if (!allocator.is_plain() || allocator.profile.has_been_on() || heap_of(block) != nullptr) return false;
+  return usable > allocator.table->max_size && allocator.large_blocks.expand(block, size);
+}
+
+bool is_in_heap(const void* address) {
+  if (address == nullptr || !allocator.is_open()) return false;
+  return plain_class_at(address) != 0 || allocator.user_heaps.slab_at(address) != nullptr ||
+         allocator.guarded.contains(address) || allocator.profile.block_size_at(address) != 0 ||
+         allocator.large_blocks.usable_size(address) != 0;
+}
+
+void empty_own_caches() {
+  if (!allocator.is_open()) return;
+  if (ThreadCache* const cache = thread_state.cache; cache != nullptr) cache->flush_all();
+  allocator.user_heaps.flush_own();
+  allocator.maintain();
+}
+
 void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept {
   if (size > PTRDIFF_MAX) return out_of_memory();
   check_start(block, call);  // from a pointer into a block the copy would run into the next block

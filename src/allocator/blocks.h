@@ -166,6 +166,13 @@ inline void* resize(void* block, size_t size, const char* call) {
   return move_from_slab(block, usable, size, call);
 }
 
+// Makes a live block at least `size` bytes long where it stands; false, and nothing has changed, if it cannot.
+bool try_expand(void* block, size_t size, const char* call);
+// True if the address lies on a slab, or is the start of a live larger block.
+bool is_in_heap(const void* address);
+// Sends home what the calling thread has cached.
+void empty_own_caches();
+
 // 0 for null. `call` names the caller in a report of misuse.
 size_t usable_size(const void* block, const char* call);
 // Gives back all but about `pad` bytes of what is kept empty. True if anything was given back.

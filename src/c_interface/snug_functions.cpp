@@ -61,6 +61,15 @@ SNUG_EXPORT void* snug_valloc(size_t size) { return align_to_page(size); }
 SNUG_EXPORT void* snug_pvalloc(size_t size) { return align_to_whole_pages(size); }
 SNUG_EXPORT size_t snug_malloc_usable_size(void* block) { return usable_size(block, "malloc_usable_size"); }
 
+SNUG_EXPORT void* snug_malloc_sized(size_t size, size_t* usable) {
+  void* const block = allocate(size);
+  *usable = usable_size(block, "snug_malloc_sized");
+  return block;
+}
+SNUG_EXPORT int snug_try_expand(void* block, size_t size) { return try_expand(block, size, "snug_try_expand") ? 1 : 0; }
+SNUG_EXPORT int snug_is_in_heap(const void* address) { return is_in_heap(address) ? 1 : 0; }
+SNUG_EXPORT void snug_thread_idle(void) { empty_own_caches(); }
+
 SNUG_EXPORT size_t snug_malloc_batch(size_t size, void** blocks, size_t count) {
   return allocate_batch(size, blocks, count);
 }

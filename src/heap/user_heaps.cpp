@@ -259,6 +259,16 @@ void UserHeaps::flush(UserHeap& heap, Whose caches) {
     empty(*cache, heap);
 }
 
+void UserHeaps::flush_own() {
+  if (own_caches == nullptr) return;
+  for (UserCache* cache : own_caches->caches) {
+    UserHeap* const heap = cache == nullptr ? nullptr : cache->heap();
+    if (heap == nullptr) continue;
+    const Operation operation(*this, *heap);
+    if (cache->is_of(heap)) empty(*cache, *heap);  // another thread may have destroyed it
+  }
+}
+
 void UserHeaps::add_figures(UserHeap& heap, HeapFigures& figures) {
   const Operation operation(*this, heap);
   uint64_t cached = 0;

@@ -83,6 +83,8 @@ class UserHeaps {
     LockGuard guard(heap.lock());
     return heap.visit(visit);
   }
+  // What all of the calling thread's caches hold goes home.
+  void flush_own();
   HeapFigures figures(UserHeap& heap);
   HeapFigures figures_of_all();
   // Gives back what the heap has empty, what the calling thread has cached of it included; or what all heaps have.

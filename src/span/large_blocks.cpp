@@ -49,6 +49,10 @@ bool LargeBlocks::fits(const void* start, size_t size) {
   return needed >= size && needed <= usable && keeps_unused(usable, usable - needed);
 }
 
+bool LargeBlocks::expand(void* start, size_t size) {
+  return size <= kMostInRun && spans_.length_of_run(start).value != 0 && spans_.resize_run(start, pages_for(size));
+}
+
 void* LargeBlocks::resize(void* start, size_t size) {
   if (fits(start, size)) return start;
   if (spans_.length_of_run(start).value == 0) return mappings_.resize(start, size);

@@ -28,6 +28,8 @@ class LargeBlocks {
   // True if a live large block starts there that has, but for a few bytes that it may keep, the length that such a
   // request would get: resize() would change nothing.
   bool fits(const void* start, size_t size);
+  // Makes a block longer where it stands; false, and nothing has changed, if it cannot. Only a run can.
+  bool expand(void* start, size_t size);
   // The block at its new size, moved or not, contents kept up to the smaller size. Null if it has to be done by copying
   // or cannot be done; the block is then as before.
   void* resize(void* start, size_t size);

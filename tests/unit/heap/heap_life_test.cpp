@@ -334,5 +334,24 @@ TEST_F(HeapLifeTest, TenThousandLeaveNothing) {
   EXPECT_LE(after.bytes_reserved, before.bytes_reserved + 64 * kMiB);
 }
 
+TEST_F(HeapLifeTest, ThousandsThatLiveCostLittleEach) {
+  constexpr size_t kHeaps = 2000;
+  const auto in_memory = [] {
+    snug_memory memory{};
+    EXPECT_EQ(snug_get_memory(&memory), 0);
+    return memory.rss;
+  };
+  std::vector<snug_heap*> heaps(kHeaps);
+  const uint64_t before = in_memory();
+  for (snug_heap*& heap : heaps) {
+    heap = snug_heap_create(nullptr);
+    for (int i = 0; i < 3; ++i)
+      for (const size_t size : {size_t{32}, size_t{100}, size_t{500}, size_t{1000}})
+        pattern::fill(snug_heap_malloc(heap, size), size, 1);
+  }
+  EXPECT_LE((in_memory() - before) / kHeaps, 32 * kKiB);
+  for (snug_heap* heap : heaps) EXPECT_EQ(snug_heap_destroy(heap), 0);
+}
+
 }  // namespace
 }  // namespace snug::own_heap
