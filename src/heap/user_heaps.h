@@ -163,7 +163,11 @@ SNUG_HIDDEN SNUG_INITIAL_EXEC extern constinit thread_local UserCache* last_user
 
 template <class FreeLarge>
 bool UserHeaps::destroy(UserHeap& heap, FreeLarge free_large) {
-  flush(heap, Whose::kAll);
+  {
+    // What the caches hold ends with the slabs, unless it has to be told from blocks in use.
+    const bool must_be_empty = (LockGuard(heap.lock()), heap.limits().must_be_empty);
+    if (must_be_empty) flush(heap, Whose::kAll);
+  }
   {
     LockGuard guard(heap.lock());
     if (heap.limits().must_be_empty && (heap.blocks_out() != 0 || heap.first_large() != nullptr)) return false;

@@ -328,42 +328,6 @@ void ThreadCache::send_all_home() {
   heap_.open_all_mail();
 }
 
-void ThreadCache::close() {
-  Operation operation(*this);
-  drop_arrays();
-  is_closed_ = true;
-}
-
-void ThreadCache::reopen() {
-  Operation operation(*this);
-  is_closed_ = false;
-}
-
-void ThreadCache::retire() {
-  Operation operation(*this);
-  heap_.caches().remove(this);
-  drop_arrays();
-}
-
-// Sends all blocks home, and the arrays back to their store.
-void ThreadCache::drop_arrays() {
-  send_all_home();
-  ArrayStore::Returns returns(arrays_store_);
-  for (size_t c = 1; c < kMaxClasses; ++c) {
-    if (arrays_[c].places == 0) continue;
-    CacheHead& head = state_->heads[c];
-    void** base = head.base();
-    head.point_at(nullptr, 0, 0);
-    returns.add(base, arrays_[c].places);
-    arrays_[c] = {};
-  }
-  if (trays_ != nullptr) return_trays(returns);
-  room_bytes_ = 0;
-  extra_bytes_ = 0;
-  sent_home_ = 0;
-  drains_ = false;
-}
-
 // A head without an array may be a tray's.
 size_t ThreadCache::count(size_t size_class) const {
   return load_shared(arrays_[size_class].places) != 0 ? state_->heads[size_class].held() : 0;

@@ -195,7 +195,7 @@ class alignas(64) ThreadCache : public HeapCache {
   void scavenge_as_due() SNUG_REQUIRES(heap_.lock());
   void scavenge() SNUG_REQUIRES(heap_.lock());
   void send_all_home() SNUG_REQUIRES(heap_.lock());
-  void drop_arrays() SNUG_REQUIRES(heap_.lock());
+  void drop_arrays() SNUG_REQUIRES(heap_.lock());  // thread_cache_closing.cpp
   size_t count(size_t size_class) const;
 
   SlabHeap& heap_;
