@@ -1,0 +1,1 @@
+"""Heaps of one's own beside those of others: bench/heaps/README.md."""
