@@ -47,7 +47,7 @@ Contenders:
 
 Each load runs in a process of its own for half a second, on its contenders in turns. The table has the median, its
 interval (minimum and maximum of fewer than six runs), and the ratio to the best heap; malloc is a reference, and not
-counted among heaps. Time on a machine that does other work is not judged: the last line says so.
+counted among heaps. Time on a machine that does other work is not judged: a line below the table says so.
 docs/benchmarking.md explains the rules."""
 
 

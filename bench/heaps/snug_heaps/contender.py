@@ -18,7 +18,7 @@ SHARED_SOURCES = ("heaps/programs/peak.cpp", "loads/workloads/workload.cpp")
 class Kind:
     name: str
     title: str
-    peer: str = ""  # of bench/harness/allocators, whose library it takes
+    peer: str = ""  # of bench/harness/allocators, for its library
     adapter: str = ""  # the file in programs/, if it is not the name
 
     @property

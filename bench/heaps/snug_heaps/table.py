@@ -12,14 +12,14 @@ from snug_bench.sheet import Column, Sheet, say_words, show_panels
 from snug_bench.statistics import Sample
 
 from snug_heaps.contender import SNUG, Contender
-from snug_heaps.run import COUNT, LOADS, Results
+from snug_heaps.run import ABSENT, COUNT, LOADS, Results
 
 LEAST = 1.0  # of any figure, so that nothing is not infinitely better
 REFERENCE = "malloc"  # no heap: it is shown, and never the best
 
 
 def best_of(row: dict[str, list[float]]) -> str:
-    """The contender with the smallest median, among heaps; a monotonic one that frees nothing is one as well."""
+    """The contender with the smallest median, among heaps."""
     heaps = [name for name in row if name != REFERENCE] or list(row)
     return min(heaps, key=lambda name: Sample(tuple(row[name])).median)
 
@@ -33,7 +33,7 @@ def print_results(screen: Console, results: Results, contenders: list[Contender]
     for title, is_here in (("Time, and its ratio to the fastest heap's", lambda figure: figure.endswith("/time")),
                            ("Memory: the process's peak RSS, or RSS of one of the heaps that live at once (each) and after "
                             "their end (left)", lambda figure: not figure.endswith("/time"))):
-        figures = sorted(filter(is_here, results.values), key=lambda figure: LOADS.index(figure.partition("/")[0]))
+        figures = sorted(filter(is_here, results.values), key=place_of)
         if not figures:
             continue
         sheet = Sheet(title, [Column("", "left"), *(Column(name) for name in names)])
@@ -61,23 +61,26 @@ def cell(row: dict[str, list[float]], name: str, best: str, unit: str) -> Text:
 
 
 def sentences(results: Results) -> list[str]:
-    """What snug is, beside each of the others; and what a reader must know."""
-    found = []
-    others = sorted({name for row in results.values.values() for name in row} - {SNUG})
-    for name in others:
+    """What a reader must know first; then what snug is, beside each of the others. Time is not judged in noise."""
+    noise = noise_of(others_share(results.processors), half_widths(results))
+    found = [f"{noise.sentence}."] if noise.too_noisy else []
+    figures = sorted((figure for figure in results.values if results.units[figure] != COUNT
+                      and not (noise.too_noisy and figure.endswith("/time"))), key=place_of)
+    for name in sorted({name for row in results.values.values() for name in row} - {SNUG}):
         words: dict[str, list[str]] = {BETTER: [], WORSE: []}
-        for figure, row in results.values.items():
-            if SNUG in row and name in row and results.units[figure] != COUNT:
-                judged = ratio_of(row, SNUG, name)
-                if judged and judged.word in words:
-                    words[judged.word].append(f"{figure} {ratio_text(judged.value)}")
+        for figure in figures:
+            row = results.values[figure]
+            if SNUG in row and name in row and (judged := ratio_of(row, SNUG, name)) and judged.word in words:
+                words[judged.word].append(f"{figure} {ratio_text(judged.value)}")
         if words[BETTER] or words[WORSE]:
             found.append(f"snug against {name}: better in {', '.join(words[BETTER]) or 'nothing'}; worse in "
                          f"{', '.join(words[WORSE]) or 'nothing'}.")
-    found += [f"{load} on {name}: {'its heaps cannot serve it' if 'no figure' in why else why}."
-              for (load, name), why in results.absent.items()]
-    noise = noise_of(others_share(results.processors), half_widths(results))
-    return found + ([f"{noise.sentence}."] if noise.too_noisy else [])
+    return found + [f"{load} on {name}: {'its heaps cannot serve it' if ABSENT in why else why}."
+                    for (load, name), why in results.absent.items()]
+
+
+def place_of(figure: str) -> int:
+    return LOADS.index(figure.partition("/")[0])
 
 
 def half_widths(results: Results) -> list[float]:
