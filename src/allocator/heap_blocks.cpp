@@ -21,70 +21,46 @@ constexpr const char* kNoHeap = "not a heap, or it was destroyed";
 size_t class_size(size_t size_class) { return allocator.table->classes[size_class].block_size; }
 
 void* block_of_class(UserHeap& heap, size_t size_class) {
-  const auto attempt = [&] { return allocator.user_heaps.take(heap, size_class, thread_cache() != nullptr); };
+  bool at_limit = false;
+  const auto attempt = [&] {
+    return allocator.user_heaps.take(heap, size_class, thread_cache() != nullptr, &at_limit);
+  };
   void* block = attempt();
-  if (block == nullptr && !heap.was_at_limit()) block = insist(class_size(size_class), attempt, [] { return nullptr; });
+  if (block == nullptr && !at_limit) block = insist(class_size(size_class), attempt, [] { return nullptr; });
   allocator.maintain();
   return block != nullptr ? block : out_of_memory();
 }
 
-bool hold(UserHeap& heap, size_t bytes) {
-  LockGuard guard(heap.lock());
-  return heap.hold(bytes) || (heap.trim() != 0 && heap.hold(bytes));
-}
+// Bytes that a large block of that size counts as, at most: a run has whole pages of ours.
+size_t most_counted(size_t size) { return round_up(size, kPageSize); }
 
-void let_go(UserHeap& heap, size_t bytes) {
-  LockGuard guard(heap.lock());
-  heap.let_go(bytes);
+HeapLarge* large_record() {
+  return static_cast<HeapLarge*>(
+      insist(sizeof(HeapLarge), [] { return allocator.user_heaps.larges().make(); }, [] { return nullptr; }));
 }
 
 void free_large(void* block) {
   if (!allocator.profile.has_been_on() || !release_sampled(block, "free")) deallocate_large(block, "free");
 }
 
-// The block counts as long as it is from now on; false, and it counts as before, if the limit forbids that.
-bool set_bytes(UserHeap& heap, size_t& counted, size_t bytes) {
-  if (bytes > counted && !hold(heap, bytes - counted)) return false;
-  if (bytes < counted) let_go(heap, counted - bytes);
-  counted = bytes;
-  return true;
-}
-
-// A fork finds a large block both in the list of its heap and in the table of all, or in neither.
-void enlist(HeapLarge* large) {
-  large->heap->lock().assume_held();
-  allocator.user_heaps.larges().insert(large);
-  large->heap->add(large);
-}
-
-// Takes the large block out of its heap; its record is the caller's. Null if no heap has such a block.
-HeapLarge* strike_off(void* block) {
-  HeapLarge* const large = allocator.user_heaps.larges().find(block);
-  if (large == nullptr) return nullptr;
-  LockGuard guard(large->heap->lock());
-  allocator.user_heaps.larges().take(block);
-  large->heap->remove(large);
-  return large;
-}
-
 // A large block at another large size, without copying; null if that cannot be done.
 void* resized_large(void* block, size_t size) {
-  HeapLarge* const large = strike_off(block);
+  HeapLarge* const large = allocator.user_heaps.strike_off(block);
+  if (large == nullptr) die_of_misuse("realloc", block, kAlreadyFree);
   UserHeap& heap = *large->heap;
-  const size_t before = large->bytes;
-  const size_t wanted = round_up(size, os::page_size());
+  const size_t most = max(large->bytes, most_counted(size));
+  const bool may_be = most == large->bytes || allocator.user_heaps.hold(heap, most - large->bytes);
+  const size_t counted = may_be ? most : large->bytes;
   void* resized = nullptr;
-  if (wanted <= before || set_bytes(heap, large->bytes, wanted))
+  if (may_be)
     resized = allocator.profile.has_been_on() ? resize_large_sampled(block, size)
                                               : allocator.large_blocks.resize(block, size);
-  const size_t now = resized == nullptr ? before : allocator.large_blocks.usable_size(resized);
-  // What the block turned out to have beyond what was asked for may pass the limit by less than a page of ours.
-  LockGuard guard(heap.lock());
-  if (now > large->bytes) heap.hold_over(now - large->bytes);
-  if (now < large->bytes) heap.let_go(large->bytes - now);
-  large->bytes = now;
-  large->start = resized == nullptr ? block : resized;
-  enlist(large);
+  if (resized != nullptr) {
+    large->start = resized;
+    large->bytes = min(counted, allocator.large_blocks.usable_size(resized));
+  }
+  allocator.user_heaps.let_go(heap, counted - large->bytes);
+  allocator.user_heaps.enlist(large);
   return resized;
 }
 
@@ -103,9 +79,11 @@ bool is_start(const HeapSlab& slab, const void* block) {
 }  // namespace
 
 UserHeap* make_heap(const char* name, const HeapLimits& limits) {
-  UserHeap* const heap = allocator.ensure_open() ? allocator.user_heaps.make(name, limits) : nullptr;
-  if (heap == nullptr) out_of_memory();
-  return heap;
+  if (!allocator.ensure_open()) return static_cast<UserHeap*>(out_of_memory());
+  const auto attempt = [&] { return allocator.user_heaps.make(name, limits); };
+  void* const heap = insist(sizeof(UserHeap), attempt, [] { return nullptr; });
+  allocator.maintain();
+  return static_cast<UserHeap*>(heap);
 }
 
 UserHeap& live_heap(UserHeap* heap, const char* call) {
@@ -130,24 +108,20 @@ void* refill_in(UserHeap* heap, HeadStep step) noexcept { return allocate_in_slo
 
 void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept {
   if (request.size > PTRDIFF_MAX - kPageSize) return out_of_memory();
-  size_t counted = round_up(request.size, os::page_size());
-  if (!hold(heap, counted)) return out_of_memory();
-  HeapLarge* const large = allocator.user_heaps.larges().make();
-  void* block = large == nullptr ? nullptr : allocate_plain_large(request);
-  if (block != nullptr && !set_bytes(heap, counted, allocator.large_blocks.usable_size(block))) {
-    free_large(block);
-    block = nullptr;
-  }
+  const size_t counted = most_counted(request.size);
+  if (!allocator.user_heaps.hold(heap, counted)) return out_of_memory();
+  HeapLarge* const large = large_record();
+  void* const block = large == nullptr ? nullptr : allocate_plain_large(request);
   if (block == nullptr) {
     if (large != nullptr) allocator.user_heaps.larges().recycle(large);
-    let_go(heap, counted);
+    allocator.user_heaps.let_go(heap, counted);
     return out_of_memory();
   }
   large->heap = &heap;
-  large->bytes = counted;
   large->start = block;
-  LockGuard guard(heap.lock());
-  enlist(large);
+  large->bytes = min(counted, allocator.large_blocks.usable_size(block));
+  allocator.user_heaps.let_go(heap, counted - large->bytes);
+  allocator.user_heaps.enlist(large);
   return block;
 }
 
@@ -209,10 +183,10 @@ bool release_in_heap(void* block) noexcept {
     allocator.user_heaps.give(*slab, block, thread_state.cache != nullptr);
     return true;
   }
-  HeapLarge* const large = strike_off(block);
+  HeapLarge* const large = allocator.user_heaps.strike_off(block);
   if (large == nullptr) return false;
   const ErrnoKeeper keeper;
-  let_go(*large->heap, large->bytes);
+  allocator.user_heaps.let_go(*large->heap, large->bytes);
   allocator.user_heaps.larges().recycle(large);
   free_large(block);
   return true;

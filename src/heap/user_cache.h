@@ -6,7 +6,7 @@
 // when it comes to that heap twice in a row, so that a walk over many heaps does not exchange a cache with each step;
 // where all are in use, one is emptied and serves the new heap.
 //
-//   of == the cache's heap, or null once that was destroyed: then what is in the arrays is nothing
+//   of == the cache's heap, or kNoHeap once that was destroyed: then what is in the arrays is nothing
 //   arrays hold blocks of the heap, of their class;   an array has room_of(class) places, or none
 //
 // Only the thread uses its caches; but the thread that destroys a heap takes them from it, and in a child of fork any
@@ -27,16 +27,25 @@ namespace snug {
 class UserHeap;
 
 struct alignas(kCacheLine) UserCache {
-  UserHeap* of = nullptr;       // another thread sets it to null alone, under the heap's lock
+  // The heap, or kNoHeap: a program that passes null for a heap finds no cache. Another thread sets it to kNoHeap
+  // alone, under the heap's lock.
+  const void* of = &kNoHeap;
   ptrdiff_t distance = 0;       // bytes from the thread's own heads to these
   uint32_t forks = 0;           // how many the process had seen when it began, or when its thread forked
   ListLink<UserCache> in_heap;  // under the heap's lock
   CacheHead heads[kMaxClasses] = {};
 
-  // The heap, and whether it is this one: the compiler folds only a plain access into the comparison.
-  UserHeap* heap() const { return load_shared(of); }
+  // Null once the heap was destroyed: what the destroying thread did to the record before is seen then.
+  UserHeap* heap() const {
+    const void* const seen = load_acquired(of);
+    return seen == &kNoHeap ? nullptr : static_cast<UserHeap*>(const_cast<void*>(seen));
+  }
+  // The compiler folds only a plain access into the comparison.
   SNUG_ALWAYS_INLINE bool is_of(const UserHeap* heap) const { return (kSanitized ? load_shared(of) : of) == heap; }
-  void set_heap(UserHeap* heap) { store_shared(of, heap); }
+  void set_heap(UserHeap* heap) { AtomicRef<const void*>(of).store(heap, kRelease); }
+  void set_no_heap() { AtomicRef<const void*>(of).store(&kNoHeap, kRelease); }
+
+  static constexpr char kNoHeap = 0;
 };
 
 struct UserCaches {

@@ -21,7 +21,7 @@ PageCount pages_of_first(const SizeClass& sizes) {
 
 }  // namespace
 
-void UserHeap::begin(const char* name, const HeapLimits& limits) {
+void UserHeap::begin(const char* name, const HeapLimits& limits, uint32_t forks) {
   size_t length = 0;
   for (; name != nullptr && length != kNameMax && name[length] != 0; ++length) name_[length] = name[length];
   name_[length] = 0;
@@ -29,6 +29,8 @@ void UserHeap::begin(const char* name, const HeapLimits& limits) {
   held_ = 0;
   peak_held_ = 0;
   was_at_limit_ = false;
+  is_visited_ = false;
+  forks_ = forks;
   operations_ = 0;
   state_ = kLive;
 }
@@ -102,7 +104,7 @@ void UserHeap::put(size_t size_class, void* const* blocks, size_t count) {
 }
 
 bool UserHeap::hold(size_t bytes) {
-  store_shared(was_at_limit_, bytes > limits_.most || held_ > limits_.most - bytes);
+  was_at_limit_ = bytes > limits_.most || held_ > limits_.most - bytes;
   if (was_at_limit_) return false;
   held_ += bytes;
   peak_held_ = max(peak_held_, held_);
@@ -162,34 +164,50 @@ void UserHeap::relist(Slab& slab) {
   if (slab.full) {
     slab.full = false;
     bin.full.remove(&slab);
+    if (Slab* const kept = bin.partial.front(); kept != nullptr && kept->used() == 0) give_back(*kept);
     bin.partial.push_back(&slab);  // behind the others, so that more of its blocks gather
   }
-  if (slab.used() != 0 || (bin.partial.front() == &slab && bin.partial.back() == &slab)) return;
-  bin.partial.remove(&slab);
+  if (slab.used() == 0 && bin.partial.front() != bin.partial.back()) give_back(slab);
+}
+
+// An empty slab goes to the span store.
+void UserHeap::give_back(Slab& slab) {
+  bins_[slab.size_class].partial.remove(&slab);
   SpanBatch batch;
   batch.push_back(take_apart(slab));
   parts_.spans.free_all(batch);
 }
 
-size_t UserHeap::trim() {
+bool UserHeap::recount(uint32_t forks) {
+  if (forks_ == forks) return false;
+  forks_ = forks;
+  held_ = slab_bytes_;
+  for (const HeapLarge* large = larges_.front(); large != nullptr;
+       large = List<HeapLarge, &HeapLarge::in_heap>::next(large))
+    held_ += large->bytes;
+  return true;
+}
+
+size_t UserHeap::release_empty() {
   size_t given = 0;
-  SpanBatch batch;
-  for (size_t c = 1; c < end_of_classes_; ++c) {
-    Bin& bin = bins_[c];
-    for (Slab* slab = bin.partial.front(); slab != nullptr;) {
-      Slab* const next = SlabList::next(slab);
-      if (slab->used() == 0) {
-        bin.partial.remove(slab);
-        given += slab->span->pages.bytes();
-        batch.push_back(take_apart(*slab));
-      } else if (const size_t worth = slab->bytes_in_holes(); worth != 0) {
-        slab->purged = !parts_.spans.prepare_for_holes(*slab->span, worth);
-        given += slab->purge_holes();
-      }
-      slab = next;
-    }
+  for (size_t c = 1; c < end_of_classes_ && !is_visited_; ++c) {
+    Slab* const slab = bins_[c].partial.front();
+    if (slab == nullptr || slab->used() != 0) continue;
+    given += slab->span->pages.bytes();
+    give_back(*slab);
   }
-  if (!batch.empty()) parts_.spans.free_all(batch);
+  return given;
+}
+
+size_t UserHeap::trim() {
+  size_t given = release_empty();
+  for (size_t c = 1; c < end_of_classes_ && !is_visited_; ++c)
+    for (Slab* slab = bins_[c].partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
+      const size_t worth = slab->bytes_in_holes();
+      if (worth == 0) continue;
+      slab->purged = !parts_.spans.prepare_for_holes(*slab->span, worth);
+      given += slab->purge_holes();
+    }
   return given;
 }
 
@@ -218,6 +236,8 @@ const char* UserHeap::check() const {
     for (const SlabList* list : lists)
       for (const Slab* slab = list->front(); slab != nullptr; slab = SlabList::next(slab), ++slabs) {
         if ((list == &bin.full) != slab->full) return "user heap: a slab is in the wrong list";
+        if (slab->used() == 0 && bin.partial.front() != bin.partial.back())
+          return "user heap: an empty slab is kept beside another";
         if (const char* broken = check_slab(*slab, c); broken != nullptr) return broken;
         out += slab->used();
         slab_bytes += slab->span->pages.bytes();

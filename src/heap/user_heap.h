@@ -3,11 +3,13 @@
 // that they seldom take it. It shares no page with another heap and sends no mail: any thread that brings blocks home
 // does so itself.
 //
-// A slab that becomes empty goes to the span store, unless it is the only one of its class with a block to give. The
-// first slab of a class is as short as may be, since a program may have many thousand heaps that hold little.
+// A slab that becomes empty goes to the span store, unless it is the only one of its class with a block to give; one
+// that was kept goes once another has. The first slab of a class is as short as may be, since a program may have many
+// thousand heaps that hold little.
 //
-//   per class:   out == sum of used over its slabs;   slabs == those in its two lists;   full ones have no block to
-//   give held_        == bytes of all slabs' spans and of large blocks, those that are about to be made included
+//   per class:   out == sum of used over its slabs;   slabs == those in its two lists
+//                full slabs have no block to give;   an empty one is alone in the list of partial ones
+//   held_ == bytes of all slabs' spans and of large blocks, those that are about to be made included
 //
 // A record of a heap is never anything else: a thread may take the lock of a heap that was destroyed meanwhile, and
 // finds that its cache is of no heap any more.
@@ -54,7 +56,7 @@ class alignas(kCacheLine) UserHeap {
   const char* name() const { return name_; }
 
   // From destroyed to live, empty.
-  void begin(const char* name, const HeapLimits& limits) SNUG_REQUIRES(lock_);
+  void begin(const char* name, const HeapLimits& limits, uint32_t forks) SNUG_REQUIRES(lock_);
   // From live to destroyed: all spans go to the span store at once. The large blocks and the caches are the caller's to
   // end before. O(slabs).
   void end() SNUG_REQUIRES(lock_);
@@ -67,24 +69,27 @@ class alignas(kCacheLine) UserHeap {
 
   // Counts `bytes` of a large block that is about to be made, or to grow; false if the limit forbids it.
   bool hold(size_t bytes) SNUG_REQUIRES(lock_);
-  // The same of bytes that are there already.
-  void hold_over(size_t bytes) SNUG_REQUIRES(lock_) {
-    held_ += bytes;
-    peak_held_ = max(peak_held_, held_);
-  }
-  // True if the limit has refused the last that was asked for. Racy without the lock.
-  bool was_at_limit() const SNUG_UNPROVED { return load_shared(was_at_limit_); }
+  // True if the limit, and not the OS, has refused the last that was asked for.
+  bool was_at_limit() const SNUG_REQUIRES(lock_) { return was_at_limit_; }
+  // In the child of a fork, once: what threads of the parent's were about to make, or to free, does not count. False if
+  // it was called with that number of forks before. O(large blocks).
+  bool recount(uint32_t forks) SNUG_REQUIRES(lock_);
   void let_go(size_t bytes) SNUG_REQUIRES(lock_) { held_ -= bytes; }
   void add(HeapLarge* large) SNUG_REQUIRES(lock_) { larges_.push_front(large); }
   void remove(HeapLarge* large) SNUG_REQUIRES(lock_) { larges_.remove(large); }
   HeapLarge* first_large() SNUG_REQUIRES(lock_) { return larges_.front(); }
 
-  // Gives back empty slabs and the OS pages of others that hold no live block. Returns the bytes.
+  // Gives back empty slabs. Returns the bytes. O(classes).
+  size_t release_empty() SNUG_REQUIRES(lock_);
+  // The same, and gives the OS the OS pages of other slabs that hold no live block. O(slabs).
   size_t trim() SNUG_REQUIRES(lock_);
   // Calls visit(block, usable bytes) for each block that is not free, until it returns other than 0; returns that. A
-  // block in a cache is not free.
+  // block in a cache is not free. Without the lock, between begin_visits() and end_visits(): no other thread uses the
+  // heap, and what trims all heaps passes it by.
   template <class Visit>
-  int visit(Visit visit) SNUG_REQUIRES(lock_);
+  int visit(Visit visit) SNUG_UNPROVED;
+  void begin_visits() SNUG_REQUIRES(lock_) { is_visited_ = true; }
+  void end_visits() SNUG_REQUIRES(lock_) { is_visited_ = false; }
   const char* check() const SNUG_REQUIRES(lock_);
 
   using CacheList = List<UserCache, &UserCache::in_heap>;
@@ -118,6 +123,7 @@ class alignas(kCacheLine) UserHeap {
   Slab* make_slab(size_t size_class) SNUG_REQUIRES(lock_);
   Span* take_apart(Slab& slab) SNUG_REQUIRES(lock_);
   void relist(Slab& slab) SNUG_REQUIRES(lock_);
+  void give_back(Slab& slab) SNUG_REQUIRES(lock_);
   void set_entries(const Span& span, PageEntry entry) const;
   const char* check_slab(const Slab& slab, size_t size_class) const SNUG_REQUIRES(lock_);
 
@@ -132,6 +138,8 @@ class alignas(kCacheLine) UserHeap {
   uint64_t blocks_out_ SNUG_GUARDED_BY(lock_) = 0;
   uint64_t bytes_out_ SNUG_GUARDED_BY(lock_) = 0;
   bool was_at_limit_ SNUG_GUARDED_BY(lock_) = false;
+  bool is_visited_ SNUG_GUARDED_BY(lock_) = false;
+  uint32_t forks_ SNUG_GUARDED_BY(lock_) = 0;  // that recount() has seen
   uint32_t operations_ SNUG_GUARDED_BY(lock_) = 0;
   uint32_t end_of_classes_ SNUG_GUARDED_BY(lock_) = 0;  // no class from here on has had a slab
   List<HeapLarge, &HeapLarge::in_heap> larges_ SNUG_GUARDED_BY(lock_);
@@ -140,7 +148,7 @@ class alignas(kCacheLine) UserHeap {
 };
 
 template <class Visit>
-int UserHeap::visit(Visit visit) {
+int UserHeap::visit(Visit visit) SNUG_UNPROVED {
   for (size_t c = 1; c < end_of_classes_; ++c) {
     const SizeClass& sizes = parts_.table->classes[c];
     const SlabList* const lists[] = {&bins_[c].partial, &bins_[c].full};

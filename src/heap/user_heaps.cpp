@@ -33,7 +33,7 @@ UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   }
   {
     LockGuard its(heap->lock());
-    heap->begin(name, limits);
+    heap->begin(name, limits, forks_.load(kRelaxed));
   }
   live_.push_front(heap);
   are_used_.store(true, kRelaxed);
@@ -76,7 +76,7 @@ UserCache* UserHeaps::cache_for(UserHeap& heap, bool may_cache) {
 
 UserCache* UserHeaps::admit(UserHeap& heap) {
   if (own_caches == nullptr) {
-    LockGuard guard(list_lock_);
+    LockGuard guard(records_lock_);
     own_caches = own_records_.make();
     if (own_caches == nullptr) return nullptr;
   }
@@ -96,7 +96,7 @@ UserCache* UserHeaps::admit(UserHeap& heap) {
 UserCache* UserHeaps::fresh_cache(UserCaches& own) {
   for (UserCache*& place : own.caches) {
     if (place == nullptr) {
-      LockGuard guard(list_lock_);
+      LockGuard guard(records_lock_);
       return place = cache_records_.make();
     }
     if (place->heap() == nullptr) {
@@ -118,7 +118,7 @@ void UserHeaps::detach(UserCache& cache) {
   if (cache.heap() != heap) return;
   empty(cache, *heap);
   heap->caches().remove(&cache);
-  cache.set_heap(nullptr);
+  cache.set_no_heap();
 }
 
 void UserHeaps::empty(UserCache& cache, UserHeap& heap) {
@@ -142,19 +142,56 @@ void UserHeaps::return_arrays(UserCache& cache) {
   }
 }
 
-void* UserHeaps::take(UserHeap& heap, size_t size_class, bool may_cache) {
+// Brings home what the cache holds and gives back what is empty. Returns the bytes by which the heap holds less.
+size_t UserHeaps::make_room(UserHeap& heap, UserCache* own) {
+  const size_t before = heap.held();
+  if (own != nullptr) empty(*own, heap);
+  heap.release_empty();
+  return before - heap.held();
+}
+
+void* UserHeaps::take(UserHeap& heap, size_t size_class, bool may_cache, bool* at_limit) {
   UserCache* const cache = cache_for(heap, may_cache);
   void* block = nullptr;
   if (cache != nullptr) {
     CacheHead& head = cache->heads[size_class];
-    if (head.held() == 0) return refill(*cache, heap, size_class);
+    if (head.held() == 0) return refill(*cache, heap, size_class, at_limit);
     head.move_top(head.top() - 1);
     return *head.top();
   }
   const Operation operation(*this, heap);
   heap.count_operation();
-  if (heap.take(size_class, &block + 1, 1) == 0 && heap.trim() != 0) heap.take(size_class, &block + 1, 1);
-  return block;
+  if (heap.take(size_class, &block + 1, 1) != 0) return block;
+  if (make_room(heap, nullptr) != 0 && heap.take(size_class, &block + 1, 1) != 0) return block;
+  *at_limit = heap.was_at_limit();
+  return nullptr;
+}
+
+bool UserHeaps::hold(UserHeap& heap, size_t bytes) {
+  UserCache* const own = find(heap);
+  const Operation operation(*this, heap);
+  return heap.hold(bytes) || (make_room(heap, own) != 0 && heap.hold(bytes));
+}
+
+void UserHeaps::let_go(UserHeap& heap, size_t bytes) {
+  const Operation operation(*this, heap);
+  heap.let_go(bytes);
+}
+
+void UserHeaps::enlist(HeapLarge* large) {
+  const Operation operation(*this, *large->heap);
+  larges_.insert(large);
+  large->heap->add(large);
+}
+
+HeapLarge* UserHeaps::strike_off(const void* block) {
+  HeapLarge* const large = larges_.find(block);
+  if (large == nullptr) return nullptr;
+  UserHeap& heap = *large->heap;
+  const Operation operation(*this, heap);
+  if (larges_.take(block) != large) return nullptr;  // another thread frees it too
+  heap.remove(large);
+  return large;
 }
 
 // Under the heap's lock, or a fork might find a head that is half changed.
@@ -164,7 +201,7 @@ void UserHeaps::give_array(CacheHead& head, const SizeClass& sizes) {
   if (array != nullptr) head.point_at(array, 0, room_of(sizes));
 }
 
-void* UserHeaps::refill(UserCache& cache, UserHeap& heap, size_t size_class) {
+void* UserHeaps::refill(UserCache& cache, UserHeap& heap, size_t size_class, bool* at_limit) {
   CacheHead& head = cache.heads[size_class];
   const SizeClass& its = sizes(size_class);
   void* blocks[kMostRoom];
@@ -173,11 +210,11 @@ void* UserHeaps::refill(UserCache& cache, UserHeap& heap, size_t size_class) {
   give_array(head, its);
   const size_t want = head.top_number == 0 ? 1 : room_of(its) / 2 + 1;
   size_t got = heap.take(size_class, end, want);
-  if (got == 0) {  // what the thread has cached of other classes may be all that fills some slabs
-    empty(cache, heap);
-    if (heap.trim() != 0) got = heap.take(size_class, end, 1);
+  if (got == 0 && make_room(heap, &cache) != 0) got = heap.take(size_class, end, 1);
+  if (got == 0) {
+    *at_limit = heap.was_at_limit();
+    return nullptr;
   }
-  if (got == 0) return nullptr;
   void** const base = head.base();
   if (got > 1) memcpy(base, end - got, (got - 1) * sizeof(void*));
   if (got > 1) head.move_top(base + got - 1);
@@ -191,7 +228,7 @@ size_t UserHeaps::take_batch(UserHeap& heap, size_t size_class, void** blocks, s
   heap.count_operation();
   while (done != count) {
     const size_t got = heap.take(size_class, end - done, count - done);
-    if (got == 0 && heap.trim() == 0) break;
+    if (got == 0 && make_room(heap, nullptr) == 0) break;
     done += got;
   }
   if (done != count) memmove(blocks, end - done, done * sizeof(void*));
@@ -241,10 +278,10 @@ void UserHeaps::end_caches() {
     if (cache == nullptr) continue;
     detach(*cache);
     return_arrays(*cache);
-    LockGuard guard(list_lock_);
+    LockGuard guard(records_lock_);
     cache_records_.recycle(cache);
   }
-  LockGuard guard(list_lock_);
+  LockGuard guard(records_lock_);
   own_records_.recycle(own);
 }
 
@@ -310,20 +347,72 @@ HeapFigures UserHeaps::figures_of_all() {
 }
 
 size_t UserHeaps::trim(UserHeap& heap) {
-  flush(heap, Whose::kCallers);
+  UserCache* const own = find(heap);
   const Operation operation(*this, heap);
-  return heap.trim();
+  const size_t given = make_room(heap, own);
+  return given + heap.trim();
 }
 
 size_t UserHeaps::trim() {
   size_t given = 0;
   if (!are_used()) return given;
+  flush_own();
   LockGuard guard(list_lock_);
   for_each([&](UserHeap& heap) {
     const Operation operation(*this, heap);
     given += heap.trim();
   });
   return given;
+}
+
+void UserHeaps::set_visited(UserHeap& heap, bool is_visited) {
+  const Operation operation(*this, heap);
+  if (is_visited)
+    heap.begin_visits();
+  else
+    heap.end_visits();
+}
+
+// Takes their heap from the caches of all threads. What they hold ends with its slabs, unless it has to be told from
+// blocks in use. False, and nothing has happened, if there are such and may not be.
+bool UserHeaps::let_go_of_caches(UserHeap& heap) {
+  const Operation operation(*this, heap);
+  if (heap.limits().must_be_empty) {
+    for (UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache))
+      empty(*cache, heap);
+    if (heap.blocks_out() != 0 || heap.first_large() != nullptr) return false;
+  }
+  while (UserCache* const cache = heap.caches().front()) {
+    heap.caches().remove(cache);
+    cache->set_no_heap();
+  }
+  return true;
+}
+
+HeapLarge* UserHeaps::take_first_large(UserHeap& heap) {
+  const Operation operation(*this, heap);
+  HeapLarge* const large = heap.first_large();
+  if (large == nullptr) return nullptr;
+  larges_.take(large->start);
+  heap.remove(large);
+  heap.let_go(large->bytes);
+  return large;
+}
+
+// A fork finds the heap in one of the lists, and what is left of it to its child (note_child()).
+void UserHeaps::end(UserHeap& heap) {
+  {
+    LockGuard guard(list_lock_);
+    live_.remove(&heap);
+    ending_.push_front(&heap);
+  }
+  {
+    LockGuard guard(heap.lock());
+    heap.end();
+  }
+  LockGuard guard(list_lock_);
+  ending_.remove(&heap);
+  destroyed_.push_front(&heap);
 }
 
 const char* UserHeaps::check() {
@@ -342,8 +431,9 @@ const char* UserHeaps::check() {
 // A thread may be looking at a heap that was destroyed meanwhile (detach()): those are locked as well.
 void UserHeaps::lock_all() {
   list_lock_.lock_for_fork();
-  for_each([](UserHeap& heap) SNUG_UNPROVED { heap.lock().lock_for_fork(); });
-  for (UserHeap* heap = destroyed_.front(); heap != nullptr; heap = HeapList::next(heap)) heap->lock().lock_for_fork();
+  for (const HeapList* list : lists())
+    for (UserHeap* heap = list->front(); heap != nullptr; heap = HeapList::next(heap)) heap->lock().lock_for_fork();
+  records_lock_.lock_for_fork();
   slab_records_.lock().lock_for_fork();
   larges_.lock().lock_for_fork();
 }
@@ -351,15 +441,20 @@ void UserHeaps::lock_all() {
 void UserHeaps::unlock_all() {
   larges_.lock().unlock_after_fork();
   slab_records_.lock().unlock_after_fork();
-  for (UserHeap* heap = destroyed_.front(); heap != nullptr; heap = HeapList::next(heap))
-    heap->lock().unlock_after_fork();
-  for_each([](UserHeap& heap) SNUG_UNPROVED { heap.lock().unlock_after_fork(); });
+  records_lock_.unlock_after_fork();
+  for (const HeapList* list : lists())
+    for (UserHeap* heap = list->front(); heap != nullptr; heap = HeapList::next(heap)) heap->lock().unlock_after_fork();
   list_lock_.unlock_after_fork();
 }
 
 void UserHeaps::note_child() {
   if (!are_used()) return;
   forks_.store(forks_.load(kRelaxed) + 1, kRelaxed);
+  while (UserHeap* const heap = ending_.front()) {  // a thread that is not here was ending it
+    if (heap->is_live()) heap->end();
+    ending_.remove(heap);
+    destroyed_.push_front(heap);
+  }
   if (own_caches == nullptr) return;
   for (UserCache* cache : own_caches->caches)
     if (cache != nullptr) cache->forks = forks_.load(kRelaxed);
@@ -368,12 +463,15 @@ void UserHeaps::note_child() {
 // A thread of the parent's may have been in the middle of a malloc or a free: its top is where it was before or after.
 void UserHeaps::take_orphans(UserHeap& heap) {
   const uint32_t forks = forks_.load(kRelaxed);
+  if (!heap.recount(forks)) return;
   for (UserCache* cache = heap.caches().front(); cache != nullptr;) {
     UserCache* const next = UserHeap::CacheList::next(cache);
     if (cache->forks != forks) {
       empty(*cache, heap);
       heap.caches().remove(cache);
-      cache->set_heap(nullptr);
+      return_arrays(*cache);
+      LockGuard guard(records_lock_);
+      cache_records_.recycle(cache);
     }
     cache = next;
   }

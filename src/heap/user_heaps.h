@@ -1,14 +1,16 @@
 // UserHeaps: all heaps that the program has made, and what threads do with them: the caches of the calling thread, the
 // locks, and what is left of another process's threads after a fork.
 //
-// Lock order: the list, a user heap -> mapping store -> span store -> arrays, large owners, records -> arena. No thread
-// holds two user heaps' locks, but the one that forks.
+// Lock order: the list -> a user heap -> large owners, records -> mapping store -> span store -> arrays -> arena. No
+// thread holds two user heaps' locks, but the one that forks. A heap is in one list: of the live, of those that end, of
+// those to be used anew.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/fixed_array.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "heap/large_owners.h"
@@ -59,7 +61,16 @@ class UserHeaps {
 
   // A block of the class: from the calling thread's cache if it has one, or gets one now. Null if the OS refuses, or
   // the limit. `may_cache`: the thread will run a destructor that calls end_caches().
-  void* take(UserHeap& heap, size_t size_class, bool may_cache);
+  // `*at_limit`, where there is none: whether it was the limit.
+  void* take(UserHeap& heap, size_t size_class, bool may_cache, bool* at_limit);
+  // Counts `bytes` of a large block that is about to be made, or to grow; false if the limit forbids it. And no longer.
+  bool hold(UserHeap& heap, size_t bytes);
+  void let_go(UserHeap& heap, size_t bytes);
+  // A large block comes into its heap, and leaves it: it is known in the heap's list and in the table of all, or in
+  // neither, when the process forks. strike_off() returns its record, then the caller's, with its bytes still
+  // counted; null if no heap has such a block.
+  void enlist(HeapLarge* large);
+  HeapLarge* strike_off(const void* block);
   size_t take_batch(UserHeap& heap, size_t size_class, void** blocks, size_t count);
   // Takes back a block that lies in the slab. Ends the process if it is no block of it, or is free.
   void give(HeapSlab& slab, void* block, bool may_cache);
@@ -75,13 +86,15 @@ class UserHeaps {
   enum class Whose { kCallers, kAll };
   void flush(UserHeap& heap, Whose caches);
 
-  // Calls visit(block, usable bytes) for each live block of a heap that no other thread uses, under its lock, until it
+  // Calls visit(block, usable bytes) for each live block of a heap that no other thread uses, under no lock, until it
   // returns other than 0; returns that.
   template <class Visit>
   int visit(UserHeap& heap, Visit visit) {
     flush(heap, Whose::kAll);
-    LockGuard guard(heap.lock());
-    return heap.visit(visit);
+    set_visited(heap, true);
+    const int stop = heap.visit(visit);
+    set_visited(heap, false);
+    return stop;
   }
   // What all of the calling thread's caches hold goes home.
   void flush_own();
@@ -115,7 +128,13 @@ class UserHeaps {
   UserCache* find(const UserHeap& heap);
   UserCache* admit(UserHeap& heap);
   UserCache* fresh_cache(UserCaches& own);
-  void* refill(UserCache& cache, UserHeap& heap, size_t size_class);
+  void* refill(UserCache& cache, UserHeap& heap, size_t size_class, bool* at_limit);
+  size_t make_room(UserHeap& heap, UserCache* own) SNUG_REQUIRES(heap.lock());
+  bool let_go_of_caches(UserHeap& heap);
+  HeapLarge* take_first_large(UserHeap& heap);
+  void end(UserHeap& heap);
+  void set_visited(UserHeap& heap, bool is_visited);
+  FixedArray<const HeapList*, 3> lists() const SNUG_REQUIRES(list_lock_) { return {&live_, &ending_, &destroyed_}; }
   void overflow(UserCache& cache, UserHeap& heap, size_t size_class, void* block);
   void give_array(CacheHead& head, const SizeClass& sizes);
   void detach(UserCache& cache);
@@ -138,9 +157,11 @@ class UserHeaps {
   LargeOwners larges_;
   Lock list_lock_;
   HeapList live_ SNUG_GUARDED_BY(list_lock_);
+  HeapList ending_ SNUG_GUARDED_BY(list_lock_);
   HeapList destroyed_ SNUG_GUARDED_BY(list_lock_);
-  RecordPool<UserCache> cache_records_ SNUG_GUARDED_BY(list_lock_);
-  RecordPool<UserCaches> own_records_ SNUG_GUARDED_BY(list_lock_);
+  Lock records_lock_;
+  RecordPool<UserCache> cache_records_ SNUG_GUARDED_BY(records_lock_);
+  RecordPool<UserCaches> own_records_ SNUG_GUARDED_BY(records_lock_);
 };
 
 // The heap that the calling thread's malloc takes from; null: its own (include/snug/heap.h, snug_heap_enter).
@@ -163,42 +184,13 @@ SNUG_HIDDEN SNUG_INITIAL_EXEC extern constinit thread_local UserCache* last_user
 
 template <class FreeLarge>
 bool UserHeaps::destroy(UserHeap& heap, FreeLarge free_large) {
-  {
-    // What the caches hold ends with the slabs, unless it has to be told from blocks in use.
-    const bool must_be_empty = (LockGuard(heap.lock()), heap.limits().must_be_empty);
-    if (must_be_empty) flush(heap, Whose::kAll);
-  }
-  {
-    LockGuard guard(heap.lock());
-    if (heap.limits().must_be_empty && (heap.blocks_out() != 0 || heap.first_large() != nullptr)) return false;
-    while (UserCache* const cache = heap.caches().front()) {
-      heap.caches().remove(cache);
-      cache->set_heap(nullptr);
-    }
-  }
-  for (;;) {
-    HeapLarge* large = nullptr;
-    {
-      LockGuard guard(heap.lock());
-      large = heap.first_large();
-      if (large != nullptr) {
-        larges_.take(large->start);
-        heap.remove(large);
-        heap.let_go(large->bytes);
-      }
-    }
-    if (large == nullptr) break;
+  if (!let_go_of_caches(heap)) return false;
+  while (HeapLarge* const large = take_first_large(heap)) {
     void* const start = large->start;
     larges_.recycle(large);
     free_large(start);
   }
-  {
-    LockGuard guard(heap.lock());
-    heap.end();
-  }
-  LockGuard guard(list_lock_);
-  live_.remove(&heap);
-  destroyed_.push_front(&heap);
+  end(heap);
   return true;
 }
 

@@ -342,6 +342,7 @@ TEST_F(HeapLifeTest, ThousandsThatLiveCostLittleEach) {
     return memory.rss;
   };
   std::vector<snug_heap*> heaps(kHeaps);
+  snug_malloc_trim(0);
   const uint64_t before = in_memory();
   for (snug_heap*& heap : heaps) {
     heap = snug_heap_create(nullptr);
