@@ -1,0 +1,143 @@
+// What programs that try to break heaps have found: each test failed once.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "heap/own_heap.h"
+
+namespace snug::own_heap {
+namespace {
+
+using HeapPromisesTest = OneHeapTest;
+using HeapPromisesDeathTest = OneHeapTest;
+
+TEST_F(HeapPromisesDeathTest, NoHeapIsTold) {
+  snug_free(snug_malloc(100));  // malloc's array has a block, and the thread no cache of a heap
+  EXPECT_DEATH(snug_heap_malloc(nullptr, 100), "snug: snug_heap_malloc\\(0x0\\): not a heap");
+  EXPECT_DEATH(snug_heap_realloc(nullptr, nullptr, 100), "not a heap");
+}
+
+// Blocks of several sizes in the thread's cache, and a limit that leaves no page besides.
+snug_heap* full_of_cached(size_t kept) {
+  snug_heap* const heap = heap_with("full", 5 * 16 * kKiB);
+  std::vector<void*> blocks;
+  for (int round = 0; round < 40; ++round) {
+    for (const size_t size : {size_t{64}, size_t{200}, size_t{500}, size_t{1000}, size_t{2000}})
+      blocks.push_back(snug_heap_malloc(heap, size));
+    for (void* block : blocks) snug_free(block);
+    blocks.clear();
+  }
+  for (size_t i = 0; i < kept; ++i) snug_heap_malloc(heap, 64);
+  return heap;
+}
+
+TEST_F(HeapPromisesTest, ARequestAtTheLimitTakesWhatTheThreadHasCached) {
+  snug_heap* const heap = full_of_cached(1);
+  EXPECT_GT(stats_of(heap).bytes_cached, 0u);
+  EXPECT_NE(snug_heap_malloc(heap, 1500), nullptr);
+  snug_heap* const second = full_of_cached(0);
+  EXPECT_NE(snug_heap_malloc(second, 5 * 16 * kKiB - kKiB), nullptr);
+  EXPECT_EQ(snug_heap_destroy(second), 0);
+  EXPECT_EQ(snug_heap_destroy(heap), 0);
+}
+
+TEST_F(HeapPromisesTest, TrimsSayWhatTheCachesGaveBack) {
+  snug_heap* const heap = full_of_cached(0);
+  EXPECT_EQ(snug_heap_trim(heap), 1);
+  EXPECT_EQ(stats_of(heap).bytes_held, 0u);
+  EXPECT_EQ(snug_heap_trim(heap), 0);
+  snug_heap* const second = full_of_cached(0);
+  snug_malloc_trim(0);
+  EXPECT_EQ(stats_of(second).bytes_held, 0u);
+  EXPECT_EQ(snug_heap_destroy(second), 0);
+  EXPECT_EQ(snug_heap_destroy(heap), 0);
+}
+
+TEST_F(HeapPromisesTest, LimitsHoldWhereReallocMakesBlocksLonger) {
+  for (size_t limit = 300 * kKiB + 123; limit < kMiB; limit += 37 * kKiB) {
+    snug_heap* const heap = heap_with("limited", limit);
+    void* block = nullptr;
+    for (size_t size = 200 * kKiB; size < 2 * limit; size += 7001) {
+      void* const longer = snug_heap_realloc(heap, block, size);
+      if (longer == nullptr) break;
+      block = longer;
+      ASSERT_LE(stats_of(heap).bytes_held, limit);
+    }
+    EXPECT_LE(stats_of(heap).peak_held, limit);
+    EXPECT_EQ(snug_check(0), nullptr);
+    EXPECT_EQ(snug_heap_destroy(heap), 0);
+  }
+}
+
+TEST_F(HeapPromisesTest, AVisitMayAllocateAndTheProcessGoesOn) {
+  for (int i = 0; i < 500; ++i) snug_heap_malloc(heap_, 100);
+  snug_heap* const other = heap_with("other");
+  std::atomic<bool> stop{false};
+  std::thread asking([&stop] {
+    while (!stop) {
+      process_stats();
+      snug_malloc_trim(0);
+    }
+  });
+  const auto visit = [](void* other_heap, void*, size_t) {
+    for (int i = 0; i < 50; ++i) snug_heap_malloc(static_cast<snug_heap*>(other_heap), 100);
+    snug_free(snug_malloc(100));
+    return snug_heap_destroy(snug_heap_create(nullptr));
+  };
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(snug_heap_visit(heap_, visit, other), 0);
+  stop = true;
+  asking.join();
+  EXPECT_EQ(snug_heap_destroy(other), 0);
+}
+
+TEST_F(HeapPromisesTest, AHeapThatEndsIsWholeToThoseThatCheck) {
+  std::atomic<bool> stop{false};
+  std::thread ending([&stop] {
+    while (!stop) {
+      snug_heap* const heap = heap_with("short");
+      for (int i = 0; i < 20; ++i) snug_heap_malloc(heap, 100);
+      snug_heap_destroy(heap);
+    }
+  });
+  for (int i = 0; i < (kSanitized ? 200 : 5000); ++i) ASSERT_EQ(snug_check(0), nullptr);
+#ifndef __SANITIZE_THREAD__
+  for (int i = 0; i < 100; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(snug_check(0) == nullptr && snug_heap_destroy(snug_heap_create(nullptr)) == 0 ? 0 : 1);
+    int status = -1;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+  }
+#endif
+  stop = true;
+  ending.join();
+}
+
+#ifndef __SANITIZE_THREAD__
+TEST_F(HeapPromisesTest, AChildCountsNoLargeBlockThatWasUnderWay) {
+  snug_heap* const heap = heap_with("large", 10 * kMiB);
+  std::atomic<bool> stop{false};
+  std::thread busy([heap, &stop] {
+    while (!stop) snug_free(snug_heap_malloc(heap, 9 * kMiB));
+  });
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const snug_heap_stats stats = stats_of(heap);
+      _exit(stats.blocks_in_use != 0 || (stats.bytes_held == 0 && snug_heap_malloc(heap, 9 * kMiB) != nullptr) ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+  }
+  stop = true;
+  busy.join();
+  EXPECT_EQ(snug_heap_destroy(heap), 0);
+}
+#endif
+
+}  // namespace
+}  // namespace snug::own_heap
