@@ -102,9 +102,9 @@ struct snug_heap_stats {
 /* Fills `*stats`. Returns 0. O(classes, caches and large blocks). */
 SNUG_API int snug_heap_get_stats(snug_heap* heap, struct snug_heap_stats* stats);
 
-/* Calls `visit` with each live block of the heap, its usable bytes and `argument`, until it returns other than 0; returns
- * that, or 0. Has the heap for itself: first what threads have cached goes home. Blocks come in no particular order.
- * `visit` may call what it likes but for what is about this heap or its blocks. O(slabs and blocks). */
+/* Calls `visit` with each live block of the heap, its usable bytes and `argument`, until it returns other than 0;
+ * returns that, or 0. Has the heap for itself: first what threads have cached goes home. Blocks come in no particular
+ * order. `visit` may call what it likes but for what is about this heap or its blocks. O(slabs and blocks). */
 SNUG_API int snug_heap_visit(snug_heap* heap, int (*visit)(void* argument, void* block, size_t bytes), void* argument);
 /* Gives back pages of the heap without a block in use, the last ones too: what the calling thread has cached goes home
  * first. Returns 1 if anything was given back, else 0. O(slabs). */

@@ -21,7 +21,7 @@ TEST_F(HeapPromisesDeathTest, NoHeapIsTold) {
 }
 
 // Blocks of several sizes in the thread's cache, and a limit that leaves no page besides.
-snug_heap* full_of_cached(size_t kept) {
+snug_heap* full_of_cached() {
   snug_heap* const heap = heap_with("full", 5 * 16 * kKiB);
   std::vector<void*> blocks;
   for (int round = 0; round < 40; ++round) {
@@ -30,26 +30,29 @@ snug_heap* full_of_cached(size_t kept) {
     for (void* block : blocks) snug_free(block);
     blocks.clear();
   }
-  for (size_t i = 0; i < kept; ++i) snug_heap_malloc(heap, 64);
   return heap;
 }
 
 TEST_F(HeapPromisesTest, ARequestAtTheLimitTakesWhatTheThreadHasCached) {
-  snug_heap* const heap = full_of_cached(1);
+  snug_heap* const heap = heap_with("full", 80 * kKiB);
+  for (int i = 0; i < 100; ++i) snug_free(snug_heap_malloc(heap, kKiB));
+  std::vector<void*> blocks;
+  while (void* const block = snug_heap_malloc(heap, kKiB)) blocks.push_back(block);
+  for (size_t i = 15; i < blocks.size(); ++i) snug_free(blocks[i]);
   EXPECT_GT(stats_of(heap).bytes_cached, 0u);
-  EXPECT_NE(snug_heap_malloc(heap, 1500), nullptr);
-  snug_heap* const second = full_of_cached(0);
+  EXPECT_NE(snug_heap_malloc(heap, 4 * kKiB), nullptr);  // a page that the last of the cached blocks makes empty
+  snug_heap* const second = full_of_cached();
   EXPECT_NE(snug_heap_malloc(second, 5 * 16 * kKiB - kKiB), nullptr);
   EXPECT_EQ(snug_heap_destroy(second), 0);
   EXPECT_EQ(snug_heap_destroy(heap), 0);
 }
 
 TEST_F(HeapPromisesTest, TrimsSayWhatTheCachesGaveBack) {
-  snug_heap* const heap = full_of_cached(0);
+  snug_heap* const heap = full_of_cached();
   EXPECT_EQ(snug_heap_trim(heap), 1);
   EXPECT_EQ(stats_of(heap).bytes_held, 0u);
   EXPECT_EQ(snug_heap_trim(heap), 0);
-  snug_heap* const second = full_of_cached(0);
+  snug_heap* const second = full_of_cached();
   snug_malloc_trim(0);
   EXPECT_EQ(stats_of(second).bytes_held, 0u);
   EXPECT_EQ(snug_heap_destroy(second), 0);
@@ -84,6 +87,7 @@ TEST_F(HeapPromisesTest, AVisitMayAllocateAndTheProcessGoesOn) {
   });
   const auto visit = [](void* other_heap, void*, size_t) {
     for (int i = 0; i < 50; ++i) snug_heap_malloc(static_cast<snug_heap*>(other_heap), 100);
+    snug_malloc_trim(0);  // it passes the heap by
     snug_free(snug_malloc(100));
     return snug_heap_destroy(snug_heap_create(nullptr));
   };
