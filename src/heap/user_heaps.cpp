@@ -1,25 +1,11 @@
 #include "heap/user_heaps.h"
 
-#include <string.h>
-
 #include "base/algorithm.h"
-#include "base/bits.h"
-#include "base/fatal.h"
 #include "base/in_place.h"
-#include "base/shared_holds.h"
 
 namespace snug {
-namespace {
-
-constinit UserCache cache_of_no_heap;
-
-// The calling thread's caches; made with its first, and kept until it ends.
-SNUG_INITIAL_EXEC constinit thread_local UserCaches* own_caches = nullptr;
-
-}  // namespace
 
 SNUG_INITIAL_EXEC constinit thread_local UserHeap* scope_heap = nullptr;
-SNUG_INITIAL_EXEC constinit thread_local UserCache* last_user_cache = &cache_of_no_heap;
 
 UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   LockGuard guard(list_lock_);
@@ -38,133 +24,6 @@ UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   live_.push_front(heap);
   are_used_.store(true, kRelaxed);
   return heap;
-}
-
-size_t UserHeaps::room_of(const SizeClass& sizes) { return clamp<size_t>(kMostBytes / sizes.block_size, 1, kMostRoom); }
-
-size_t UserHeaps::places_of(const SizeClass& sizes) { return max(bit_ceil(room_of(sizes)), ArrayStore::kLeastPlaces); }
-
-// A hold of the heap's lock; what a fork has left in its caches comes home first.
-class SNUG_SCOPED_LOCK UserHeaps::Operation {
- public:
-  Operation(UserHeaps& heaps, UserHeap& heap) SNUG_ACQUIRE(heap.lock()) : guard_(heap.lock()) {
-    if (heaps.forks_.load(kRelaxed) != 0) [[unlikely]]
-      heaps.take_orphans(heap);
-  }
-  ~Operation() SNUG_RELEASE() {}
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
-
- private:
-  LockGuard<Lock> guard_;
-};
-
-UserCache* UserHeaps::find(const UserHeap& heap) {
-  if (last_user_cache->heap() == &heap) return last_user_cache;
-  if (own_caches == nullptr) return nullptr;
-  for (UserCache* cache : own_caches->caches)
-    if (cache != nullptr && cache->heap() == &heap) return last_user_cache = cache;
-  return nullptr;
-}
-
-// The calling thread's cache of the heap; null if it has none, and shall get none now.
-UserCache* UserHeaps::cache_for(UserHeap& heap, bool may_cache) {
-  UserCache* const cache = find(heap);
-  if (cache != nullptr || !may_cache || heap.operations() < kOperationsBeforeCaches) return cache;
-  return admit(heap);
-}
-
-UserCache* UserHeaps::admit(UserHeap& heap) {
-  if (own_caches == nullptr) {
-    LockGuard guard(records_lock_);
-    own_caches = own_records_.make();
-    if (own_caches == nullptr) return nullptr;
-  }
-  UserCaches& own = *own_caches;
-  if (exchange(own.missed, &heap) != &heap) return nullptr;
-  UserCache* const cache = fresh_cache(own);
-  if (cache == nullptr) return nullptr;
-  const Operation operation(*this, heap);
-  cache->set_heap(&heap);
-  cache->distance = reinterpret_cast<char*>(cache->heads) - reinterpret_cast<char*>(thread_state.heads);
-  cache->forks = forks_.load(kRelaxed);
-  heap.caches().push_front(cache);
-  return last_user_cache = cache;
-}
-
-// A cache of no heap, in its place among the thread's own.
-UserCache* UserHeaps::fresh_cache(UserCaches& own) {
-  for (UserCache*& place : own.caches) {
-    if (place == nullptr) {
-      LockGuard guard(records_lock_);
-      return place = cache_records_.make();
-    }
-    if (place->heap() == nullptr) {
-      return_arrays(*place);
-      return place;
-    }
-  }
-  UserCache* const victim = own.caches[own.next++ % UserCaches::kHeaps];
-  detach(*victim);
-  return_arrays(*victim);
-  return victim;
-}
-
-// Brings the cache's blocks home and takes it from its heap, unless another thread destroys the heap meanwhile.
-void UserHeaps::detach(UserCache& cache) {
-  UserHeap* const heap = cache.heap();
-  if (heap == nullptr) return;
-  const Operation operation(*this, *heap);
-  if (cache.heap() != heap) return;
-  empty(cache, *heap);
-  heap->caches().remove(&cache);
-  cache.set_no_heap();
-}
-
-void UserHeaps::empty(UserCache& cache, UserHeap& heap) {
-  for (size_t c = 1; c < kMaxClasses; ++c) {
-    CacheHead& head = cache.heads[c];
-    if (head.top_number == 0 || head.held() == 0) continue;
-    void** const base = head.base();
-    heap.put(c, base, head.held());
-    head.move_top(base);
-  }
-}
-
-// The arrays' blocks have gone home, or are those of a heap that is no more.
-void UserHeaps::return_arrays(UserCache& cache) {
-  ArrayStore::Returns returns(arrays_);
-  for (size_t c = 1; c < kMaxClasses; ++c) {
-    CacheHead& head = cache.heads[c];
-    if (head.top_number == 0) continue;
-    returns.add(head.base(), places_of(sizes(c)));
-    head.point_at(nullptr, 0, 0);
-  }
-}
-
-// Brings home what the cache holds and gives back what is empty. Returns the bytes by which the heap holds less.
-size_t UserHeaps::make_room(UserHeap& heap, UserCache* own) {
-  const size_t before = heap.held();
-  if (own != nullptr) empty(*own, heap);
-  heap.release_empty();
-  return before - heap.held();
-}
-
-void* UserHeaps::take(UserHeap& heap, size_t size_class, bool may_cache, bool* at_limit) {
-  UserCache* const cache = cache_for(heap, may_cache);
-  void* block = nullptr;
-  if (cache != nullptr) {
-    CacheHead& head = cache->heads[size_class];
-    if (head.held() == 0) return refill(*cache, heap, size_class, at_limit);
-    head.move_top(head.top() - 1);
-    return *head.top();
-  }
-  const Operation operation(*this, heap);
-  heap.count_operation();
-  if (heap.take(size_class, &block + 1, 1) != 0) return block;
-  if (make_room(heap, nullptr) != 0 && heap.take(size_class, &block + 1, 1) != 0) return block;
-  *at_limit = heap.was_at_limit();
-  return nullptr;
 }
 
 bool UserHeaps::hold(UserHeap& heap, size_t bytes) {
@@ -192,118 +51,6 @@ HeapLarge* UserHeaps::strike_off(const void* block) {
   if (larges_.take(block) != large) return nullptr;  // another thread frees it too
   heap.remove(large);
   return large;
-}
-
-// Under the heap's lock, or a fork might find a head that is half changed.
-void UserHeaps::give_array(CacheHead& head, const SizeClass& sizes) {
-  if (head.top_number != 0) return;
-  void** const array = arrays_.take(places_of(sizes));
-  if (array != nullptr) head.point_at(array, 0, room_of(sizes));
-}
-
-void* UserHeaps::refill(UserCache& cache, UserHeap& heap, size_t size_class, bool* at_limit) {
-  CacheHead& head = cache.heads[size_class];
-  const SizeClass& its = sizes(size_class);
-  void* blocks[kMostRoom];
-  void** const end = end_of(blocks);
-  const Operation operation(*this, heap);
-  give_array(head, its);
-  const size_t want = head.top_number == 0 ? 1 : room_of(its) / 2 + 1;
-  size_t got = heap.take(size_class, end, want);
-  if (got == 0 && make_room(heap, &cache) != 0) got = heap.take(size_class, end, 1);
-  if (got == 0) {
-    *at_limit = heap.was_at_limit();
-    return nullptr;
-  }
-  void** const base = head.base();
-  if (got > 1) memcpy(base, end - got, (got - 1) * sizeof(void*));
-  if (got > 1) head.move_top(base + got - 1);
-  return end[-1];
-}
-
-size_t UserHeaps::take_batch(UserHeap& heap, size_t size_class, void** blocks, size_t count) {
-  void** const end = blocks + count;
-  size_t done = 0;
-  const Operation operation(*this, heap);
-  heap.count_operation();
-  while (done != count) {
-    const size_t got = heap.take(size_class, end - done, count - done);
-    if (got == 0 && make_room(heap, nullptr) == 0) break;
-    done += got;
-  }
-  if (done != count) memmove(blocks, end - done, done * sizeof(void*));
-  return done;
-}
-
-void UserHeaps::give(HeapSlab& slab, void* block, bool may_cache) {
-  UserHeap& heap = *slab.heap;
-  const size_t size_class = slab.slab.size_class;
-  UserCache* const cache = cache_for(heap, may_cache);
-  if (cache == nullptr) {
-    const Operation operation(*this, heap);
-    heap.count_operation();
-    return heap.put(size_class, &block, 1);
-  }
-  CacheHead& head = cache->heads[size_class];
-  if (head.held() != 0 && head.top()[-1] == block) [[unlikely]]
-    die_of_misuse("free", block, kAlreadyFree);
-  if (head.top() == head.limit()) return overflow(*cache, heap, size_class, block);
-  *head.top() = block;
-  head.move_top(head.top() + 1);
-}
-
-// The array is full, or not there: its older half goes home, or the block does.
-void UserHeaps::overflow(UserCache& cache, UserHeap& heap, size_t size_class, void* block) {
-  CacheHead& head = cache.heads[size_class];
-  const Operation operation(*this, heap);
-  give_array(head, sizes(size_class));
-  if (head.top() == head.limit()) {
-    if (head.top_number == 0) return heap.put(size_class, &block, 1);
-    void** const base = head.base();
-    const size_t older = (head.held() + 1) / 2;
-    heap.put(size_class, base, older);
-    memmove(base, base + older, (head.held() - older) * sizeof(void*));
-    head.move_top(head.top() - older);
-  }
-  *head.top() = block;
-  head.move_top(head.top() + 1);
-}
-
-void UserHeaps::end_caches() {
-  UserCaches* const own = own_caches;
-  if (own == nullptr) return;
-  own_caches = nullptr;
-  last_user_cache = &cache_of_no_heap;
-  for (UserCache* cache : own->caches) {
-    if (cache == nullptr) continue;
-    detach(*cache);
-    return_arrays(*cache);
-    LockGuard guard(records_lock_);
-    cache_records_.recycle(cache);
-  }
-  LockGuard guard(records_lock_);
-  own_records_.recycle(own);
-}
-
-void UserHeaps::flush(UserHeap& heap, Whose caches) {
-  UserCache* const own = find(heap);
-  const Operation operation(*this, heap);
-  if (caches == Whose::kCallers) {
-    if (own != nullptr) empty(*own, heap);
-    return;
-  }
-  for (UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache))
-    empty(*cache, heap);
-}
-
-void UserHeaps::flush_own() {
-  if (own_caches == nullptr) return;
-  for (UserCache* cache : own_caches->caches) {
-    UserHeap* const heap = cache == nullptr ? nullptr : cache->heap();
-    if (heap == nullptr) continue;
-    const Operation operation(*this, *heap);
-    if (cache->is_of(heap)) empty(*cache, *heap);  // another thread may have destroyed it
-  }
 }
 
 void UserHeaps::add_figures(UserHeap& heap, HeapFigures& figures) {
@@ -445,36 +192,6 @@ void UserHeaps::unlock_all() {
   for (const HeapList* list : lists())
     for (UserHeap* heap = list->front(); heap != nullptr; heap = HeapList::next(heap)) heap->lock().unlock_after_fork();
   list_lock_.unlock_after_fork();
-}
-
-void UserHeaps::note_child() {
-  if (!are_used()) return;
-  forks_.store(forks_.load(kRelaxed) + 1, kRelaxed);
-  while (UserHeap* const heap = ending_.front()) {  // a thread that is not here was ending it
-    if (heap->is_live()) heap->end();
-    ending_.remove(heap);
-    destroyed_.push_front(heap);
-  }
-  if (own_caches == nullptr) return;
-  for (UserCache* cache : own_caches->caches)
-    if (cache != nullptr) cache->forks = forks_.load(kRelaxed);
-}
-
-// A thread of the parent's may have been in the middle of a malloc or a free: its top is where it was before or after.
-void UserHeaps::take_orphans(UserHeap& heap) {
-  const uint32_t forks = forks_.load(kRelaxed);
-  if (!heap.recount(forks)) return;
-  for (UserCache* cache = heap.caches().front(); cache != nullptr;) {
-    UserCache* const next = UserHeap::CacheList::next(cache);
-    if (cache->forks != forks) {
-      empty(*cache, heap);
-      heap.caches().remove(cache);
-      return_arrays(*cache);
-      LockGuard guard(records_lock_);
-      cache_records_.recycle(cache);
-    }
-    cache = next;
-  }
 }
 
 }  // namespace snug

@@ -182,6 +182,21 @@ class ScopePause {
 // The cache that the calling thread has used last; never null: at first one of no heap.
 SNUG_HIDDEN SNUG_INITIAL_EXEC extern constinit thread_local UserCache* last_user_cache;
 
+// A hold of the heap's lock; what a fork has left in its caches comes home first.
+class SNUG_SCOPED_LOCK UserHeaps::Operation {
+ public:
+  Operation(UserHeaps& heaps, UserHeap& heap) SNUG_ACQUIRE(heap.lock()) : guard_(heap.lock()) {
+    if (heaps.forks_.load(kRelaxed) != 0) [[unlikely]]
+      heaps.take_orphans(heap);
+  }
+  ~Operation() SNUG_RELEASE() {}
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+ private:
+  LockGuard<Lock> guard_;
+};
+
 template <class FreeLarge>
 bool UserHeaps::destroy(UserHeap& heap, FreeLarge free_large) {
   if (!let_go_of_caches(heap)) return false;
