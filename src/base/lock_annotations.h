@@ -31,6 +31,7 @@
 #define SNUG_LOCKABLE SNUG_LOCK_ATTRIBUTE(capability("lock"))
 #define SNUG_SCOPED_LOCK SNUG_LOCK_ATTRIBUTE(scoped_lockable)
 #define SNUG_GUARDED_BY(lock) SNUG_LOCK_ATTRIBUTE(guarded_by(lock))
+#define SNUG_POINTS_TO_GUARDED_BY(lock) SNUG_LOCK_ATTRIBUTE(pt_guarded_by(lock))
 #define SNUG_REQUIRES(...) SNUG_LOCK_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define SNUG_EXCLUDES(...) SNUG_LOCK_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 #define SNUG_ACQUIRE(...) SNUG_LOCK_ATTRIBUTE(acquire_capability(__VA_ARGS__))

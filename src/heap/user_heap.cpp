@@ -227,7 +227,7 @@ const char* UserHeap::check() const {
   size_t slab_bytes = 0;
   size_t blocks = 0;
   size_t bytes = 0;
-  for (size_t c = 1; c < kMaxClasses; ++c) {
+  for (size_t c = 1; c < parts_.table->count; ++c) {
     const Bin& bin = bins_[c];
     if (c >= end_of_classes_ && bin.slabs != 0) return "user heap: a class beyond the last has a slab";
     size_t out = 0;

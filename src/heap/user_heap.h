@@ -48,7 +48,9 @@ class alignas(kCacheLine) UserHeap {
  public:
   static constexpr size_t kNameMax = 31;
 
-  explicit UserHeap(const HeapParts& parts) : parts_(parts) {}
+  // The bytes of a record: behind the heap lie as many bins as the table has classes, in memory that is zero.
+  static size_t record_bytes(const ClassTable& table) { return sizeof(UserHeap) + table.count * sizeof(Bin); }
+  explicit UserHeap(const HeapParts& parts) : parts_(parts), bins_(reinterpret_cast<Bin*>(this + 1)) {}
 
   Lock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
   // False for a heap that was destroyed. Racy without the lock.
@@ -144,7 +146,7 @@ class alignas(kCacheLine) UserHeap {
   uint32_t end_of_classes_ SNUG_GUARDED_BY(lock_) = 0;  // no class from here on has had a slab
   List<HeapLarge, &HeapLarge::in_heap> larges_ SNUG_GUARDED_BY(lock_);
   CacheList caches_ SNUG_GUARDED_BY(lock_);
-  Bin bins_[kMaxClasses] SNUG_GUARDED_BY(lock_);
+  Bin* const bins_ SNUG_POINTS_TO_GUARDED_BY(lock_);  // one a class
 };
 
 template <class Visit>

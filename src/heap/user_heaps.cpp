@@ -13,7 +13,7 @@ UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   if (heap != nullptr) {
     destroyed_.remove(heap);
   } else {
-    void* const memory = arena_.allocate(sizeof(UserHeap));
+    void* const memory = arena_.allocate(UserHeap::record_bytes(*table_));
     if (memory == nullptr) return nullptr;
     heap = ::new (InPlace{memory}) UserHeap({spans_, slab_records_, table_});
   }
