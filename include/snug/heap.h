@@ -99,7 +99,7 @@ struct snug_heap_stats {
   uint64_t peak_held;    /* the most of bytes_held so far */
   uint64_t limit;        /* 0: none */
 };
-/* Fills `*stats`. Returns 0. O(classes, caches and large blocks). */
+/* Fills `*stats`. Returns 0. O(classes and caches). */
 SNUG_API int snug_heap_get_stats(snug_heap* heap, struct snug_heap_stats* stats);
 
 /* Calls `visit` with each live block of the heap, its usable bytes and `argument`, until it returns other than 0;

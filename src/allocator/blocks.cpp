@@ -68,12 +68,6 @@ SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockO
                                 : allocate_plain_aligned(alignment, size);
 }
 
-// Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
-void check_start(const void* block, const char* call) {
-  const Slab& slab = *allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>();
-  if (!slab.has_block_at(allocator.table->classes[slab.size_class], block)) die_of_misuse(call, block, kInterior);
-}
-
 // True if the address lies on a free page that a slab, or a run, has covered before.
 bool lies_where_blocks_were(const void* block) {
   return allocator.page_map.contains(block) && allocator.spans.was_used(allocator.page_map.page_of(block));
@@ -87,11 +81,6 @@ void deallocate_of_class(size_t scaled_class, void* block) {
   } else if (!push(relative_thread_state(), scaled_class, block)) {
     cache->overflow(scaled_class / kClassScale, block);
   }
-}
-
-void* resize_large(void* block, size_t size) {
-  return allocator.profile.has_been_on() ? resize_large_sampled(block, size)
-                                         : allocator.large_blocks.resize(block, size);
 }
 
 // Moves the block's contents into a new block that is long enough. Null if there is no memory for one.
@@ -119,6 +108,19 @@ void deallocate_large(void* block, const char* call) {
     case LargeFree::kUnknown:
       die_of_misuse(call, block, lies_where_blocks_were(block) ? kAlreadyFree : kForeign);
   }
+}
+
+void check_start(const Slab& slab, const void* block, const char* call) {
+  if (!slab.has_block_at(allocator.table->classes[slab.size_class], block)) die_of_misuse(call, block, kInterior);
+}
+
+void deallocate_outside_slabs(void* block, const char* call) {
+  if (!allocator.profile.has_been_on() || !release_sampled(block, call)) deallocate_large(block, call);
+}
+
+void* resize_large(void* block, size_t size) {
+  return allocator.profile.has_been_on() ? resize_large_sampled(block, size)
+                                         : allocator.large_blocks.resize(block, size);
 }
 
 void* allocate_plain(size_t size) {
@@ -155,8 +157,8 @@ SNUG_COLD void deallocate_otherwise(void* block, BlockOrigin fits, size_t told) 
     deallocate_of_class(scaled_class, block);
   else if (allocator.guarded.contains(block))
     allocator.guarded.release(block, "free", SNUG_FRAME_ADDRESS());
-  else if (!allocator.profile.has_been_on() || !release_sampled(block, "free"))
-    deallocate_large(block, "free");
+  else
+    deallocate_outside_slabs(block, "free");
 }
 
 }  // namespace
@@ -258,12 +260,8 @@ void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexce
 void* allocate_plain_aligned(size_t alignment, size_t size) {
   if (alignment <= kSmallStep) return allocate_plain(size);
   if (size > PTRDIFF_MAX) return out_of_memory();
-  const ClassTable& table = *allocator.table;
-  if (alignment <= table.max_size && size <= table.max_size) {
-    const size_t padded = round_up(size == 0 ? 1 : size, alignment);
-    for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
-      if (is_aligned(table.classes[c].block_size, alignment)) return allocate_plain_of_class(c, size);
-  }
+  if (const size_t c = allocator.table->aligned_class_of(alignment, size); c != 0)
+    return allocate_plain_of_class(c, size);
   return large_block({.size = size == 0 ? 1 : size, .alignment = alignment});
 }
 
@@ -307,7 +305,8 @@ void empty_own_caches() {
 
 void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept {
   if (size > PTRDIFF_MAX) return out_of_memory();
-  check_start(block, call);  // from a pointer into a block the copy would run into the next block
+  check_start(*allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>(), block,
+              call);  // from a pointer into a block the copy would run into the next block
   return moved(block, usable, size);
 }
 

@@ -39,8 +39,18 @@ HeapLarge* large_record() {
       insist(sizeof(HeapLarge), [] { return allocator.user_heaps.larges().make(); }, [] { return nullptr; }));
 }
 
-void free_large(void* block) {
-  if (!allocator.profile.has_been_on() || !release_sampled(block, "free")) deallocate_large(block, "free");
+// What is known of a block of a user heap: none of it where the address is none.
+struct Place {
+  UserHeap* heap = nullptr;
+  const HeapSlab* slab = nullptr;  // null for a large block
+  size_t usable = 0;
+};
+
+Place place_of(const void* block) {
+  if (const HeapSlab* const slab = allocator.user_heaps.slab_at(block); slab != nullptr)
+    return {slab->heap, slab, slab->slab.block_size};
+  const HeapLarge* const large = allocator.user_heaps.larges().find(block);
+  return large == nullptr ? Place() : Place{large->heap, nullptr, large->bytes};
 }
 
 // A large block at another large size, without copying; null if that cannot be done.
@@ -52,9 +62,7 @@ void* resized_large(void* block, size_t size) {
   const bool may_be = most == large->bytes || allocator.user_heaps.hold(heap, most - large->bytes);
   const size_t counted = may_be ? most : large->bytes;
   void* resized = nullptr;
-  if (may_be)
-    resized = allocator.profile.has_been_on() ? resize_large_sampled(block, size)
-                                              : allocator.large_blocks.resize(block, size);
+  if (may_be) resized = resize_large(block, size);
   if (resized != nullptr) {
     large->start = resized;
     large->bytes = min(counted, allocator.large_blocks.usable_size(resized));
@@ -66,14 +74,26 @@ void* resized_large(void* block, size_t size) {
 
 void* copied(UserHeap& heap, void* block, size_t usable, size_t size) {
   void* const fresh = allocate_in_slow(&heap, size);
-  if (fresh == nullptr) return size <= usable && heap_of(block) == &heap ? block : nullptr;
+  if (fresh == nullptr) return nullptr;
   memcpy(fresh, block, min(size, usable));
   deallocate(block);
   return fresh;
 }
 
-bool is_start(const HeapSlab& slab, const void* block) {
-  return slab.slab.has_block_at(allocator.table->classes[slab.slab.size_class], block);
+// The block at its new size, in its heap.
+void* resized_in(const Place& place, void* block, size_t size) {
+  UserHeap& heap = *place.heap;
+  const size_t usable = place.usable;
+  if (place.slab == nullptr && size > allocator.table->max_size) {
+    if (allocator.large_blocks.fits(block, size)) return block;
+    void* const resized = resized_large(block, size);
+    allocator.purge_kept_mappings();
+    if (resized != nullptr) return resized;
+  } else if (size <= usable && usable - size <= usable / 2) {
+    return block;
+  }
+  void* const moved = copied(heap, block, usable, size);
+  return moved == nullptr && size <= usable ? block : moved;
 }
 
 }  // namespace
@@ -93,7 +113,7 @@ UserHeap& live_heap(UserHeap* heap, const char* call) {
 }
 
 bool destroy_heap(UserHeap& heap) {
-  const bool is_done = allocator.user_heaps.destroy(heap, [](void* block) { free_large(block); });
+  const bool is_done = allocator.user_heaps.destroy(heap, [](void* block) { deallocate_outside_slabs(block, "free"); });
   allocator.maintain();
   return is_done;
 }
@@ -146,12 +166,7 @@ void* allocate_zeroed_in(UserHeap& heap, size_t count, size_t size) noexcept {
 
 void* allocate_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcept {
   if (alignment <= kSmallStep) return allocate_in(&heap, size);
-  const ClassTable& table = *allocator.table;
-  if (alignment <= table.max_size && size <= table.max_size) {
-    const size_t padded = round_up(size == 0 ? 1 : size, alignment);
-    for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
-      if (is_aligned(table.classes[c].block_size, alignment)) return block_of_class(heap, c);
-  }
+  if (const size_t c = allocator.table->aligned_class_of(alignment, size); c != 0) return block_of_class(heap, c);
   return allocate_large_in(heap, {.size = size == 0 ? 1 : size, .alignment = alignment});
 }
 
@@ -169,12 +184,7 @@ size_t allocate_batch_in(UserHeap& heap, size_t size, void** blocks, size_t coun
   return done;
 }
 
-UserHeap* heap_of(const void* block) {
-  if (block == nullptr || !allocator.user_heaps.are_used()) return nullptr;
-  if (const HeapSlab* const slab = allocator.user_heaps.slab_at(block); slab != nullptr) return slab->heap;
-  const HeapLarge* const large = allocator.user_heaps.larges().find(block);
-  return large == nullptr ? nullptr : large->heap;
-}
+UserHeap* heap_of(const void* block) { return place_of(block).heap; }
 
 bool release_in_heap(void* block) noexcept {
   if (HeapSlab* const slab = allocator.user_heaps.slab_at(block); slab != nullptr) {
@@ -188,35 +198,30 @@ bool release_in_heap(void* block) noexcept {
   const ErrnoKeeper keeper;
   allocator.user_heaps.let_go(*large->heap, large->bytes);
   allocator.user_heaps.larges().recycle(large);
-  free_large(block);
+  deallocate_outside_slabs(block, "free");
   return true;
 }
 
-size_t usable_in_heap(const void* block) {
-  if (const HeapSlab* const slab = allocator.user_heaps.slab_at(block); slab != nullptr) return slab->slab.block_size;
-  const HeapLarge* const large = allocator.user_heaps.larges().find(block);
-  return large == nullptr ? 0 : large->bytes;
-}
+size_t usable_in_heap(const void* block) { return place_of(block).usable; }
 
 bool resize_in_heap(void* block, size_t size, void** resized) noexcept {
-  UserHeap* const heap = heap_of(block);
-  if (heap == nullptr) return false;
-  *resized = resize_into(*heap, block, size);
+  const Place place = place_of(block);
+  if (place.heap == nullptr) return false;
+  if (size > PTRDIFF_MAX) {
+    *resized = out_of_memory();
+    return true;
+  }
+  if (place.slab != nullptr) check_start(place.slab->slab, block, "realloc");
+  *resized = resized_in(place, block, size);
   return true;
 }
 
 void* resize_into(UserHeap& heap, void* block, size_t size) noexcept {
   if (size > PTRDIFF_MAX) return out_of_memory();
-  const HeapSlab* const slab = allocator.user_heaps.slab_at(block);
-  if (slab != nullptr && !is_start(*slab, block)) die_of_misuse("realloc", block, kInterior);
-  const size_t usable = usable_size(block, "realloc");
-  if (heap_of(block) != &heap) return copied(heap, block, usable, size);
-  if (slab != nullptr || size <= allocator.table->max_size)
-    return size <= usable && usable - size <= usable / 2 ? block : copied(heap, block, usable, size);
-  if (allocator.large_blocks.fits(block, size)) return block;
-  void* const resized = resized_large(block, size);
-  allocator.purge_kept_mappings();
-  return resized != nullptr ? resized : copied(heap, block, usable, size);
+  const Place place = place_of(block);
+  if (place.slab != nullptr) check_start(place.slab->slab, block, "realloc");
+  if (place.heap == &heap) return resized_in(place, block, size);
+  return copied(heap, block, place.heap != nullptr ? place.usable : usable_size(block, "realloc"), size);
 }
 
 }  // namespace snug

@@ -6,6 +6,7 @@
 
 #include "allocator/allocator.h"
 #include "allocator/blocks.h"
+#include "slab/slab.h"
 #include "span/mapping_store.h"
 
 namespace snug {
@@ -30,6 +31,13 @@ void deallocate_plain_slow(void* block, size_t scaled_class);
 // For an address that no slab covers: frees the live large block that starts there, or ends the process if there is
 // none. `call` names the caller in that report.
 void deallocate_large(void* block, const char* call);
+// The same where the heap profile may have been on: frees a live block, sampled or large, that no slab covers.
+void deallocate_outside_slabs(void* block, const char* call);
+// A large block at its new size, as LargeBlocks::resize(), but a sampled one stays one.
+void* resize_large(void* block, size_t size);
+
+// Ends the process if the address, on a page of the slab, is not the start of one of its blocks.
+void check_start(const Slab& slab, const void* block, const char* call);
 
 // The scaled class of the slab that covers the address, or 0, as class_at(); but also in a checked process, where the
 // inline paths see no window.

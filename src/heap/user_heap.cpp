@@ -39,14 +39,9 @@ void UserHeap::end() {
   SpanBatch batch;
   for (size_t c = 1; c < end_of_classes_; ++c) {
     Bin& bin = bins_[c];
-    while (Slab* const slab = bin.partial.front()) {
-      bin.partial.remove(slab);
-      batch.push_back(take_apart(*slab));
-    }
-    while (Slab* const slab = bin.full.front()) {
-      bin.full.remove(slab);
-      batch.push_back(take_apart(*slab));
-    }
+    SlabList* const lists[] = {&bin.partial, &bin.full};
+    for (SlabList* list : lists)
+      while (Slab* const slab = list->pop_front()) batch.push_back(take_apart(*slab));
     bin = {};
   }
   end_of_classes_ = 0;
@@ -133,7 +128,7 @@ Slab* UserHeap::make_slab(size_t size_class) {
   slab.block_size = sizes.block_size;
   slab.capacity = static_cast<uint16_t>(capacity);
   slab.size_class = static_cast<uint8_t>(size_class);
-  set_entries(*span, PageEntry::other(record, HeapSlab::kNumber));
+  parts_.spans.page_map().set_entries(*span, PageEntry::other(record, HeapSlab::kNumber));
   ++bin.slabs;
   slab_bytes_ += pages.bytes();
   end_of_classes_ = max(end_of_classes_, static_cast<uint32_t>(size_class + 1));
@@ -147,15 +142,10 @@ Span* UserHeap::take_apart(Slab& slab) {
   --bins_[slab.size_class].slabs;
   slab_bytes_ -= span->pages.bytes();
   held_ -= span->pages.bytes();
-  set_entries(*span, PageEntry());
+  parts_.spans.page_map().set_entries(*span, PageEntry());
   span->written = max(span->written, slab.touched_pages());
   parts_.records.recycle(HeapSlab::of(slab), words_of(slab));
   return span;
-}
-
-void UserHeap::set_entries(const Span& span, PageEntry entry) const {
-  PageMap& map = parts_.spans.page_map();
-  for (uint32_t i = 0; i != span.pages.value; ++i) map.set_entry(span.first + PageCount{i}, entry);
 }
 
 // Puts a slab that was full, or has become empty, where it belongs.
@@ -181,10 +171,7 @@ void UserHeap::give_back(Slab& slab) {
 bool UserHeap::recount(uint32_t forks) {
   if (forks_ == forks) return false;
   forks_ = forks;
-  held_ = slab_bytes_;
-  for (const HeapLarge* large = larges_.front(); large != nullptr;
-       large = List<HeapLarge, &HeapLarge::in_heap>::next(large))
-    held_ += large->bytes;
+  held_ = slab_bytes_ + large_bytes_;
   return true;
 }
 
@@ -248,13 +235,15 @@ const char* UserHeap::check() const {
   }
   if (blocks != blocks_out_ || bytes != bytes_out_) return "user heap: the count of blocks out is wrong";
   if (slab_bytes != slab_bytes_) return "user heap: the bytes of slabs are wrong";
-  size_t held = slab_bytes;
-  for (const HeapLarge* large = larges_.front(); large != nullptr;
-       large = List<HeapLarge, &HeapLarge::in_heap>::next(large)) {
+  size_t large_bytes = 0;
+  size_t large_blocks = 0;
+  for (const HeapLarge* large = larges_.front(); large != nullptr; large = LargeList::next(large), ++large_blocks) {
     if (large->heap != this) return "user heap: a large block is another heap's";
-    held += large->bytes;
+    large_bytes += large->bytes;
   }
-  return held > held_ || held_ > limits_.most ? "user heap: the bytes held are wrong" : nullptr;
+  if (large_bytes != large_bytes_ || large_blocks != large_blocks_)
+    return "user heap: the sum of large blocks is wrong";
+  return slab_bytes + large_bytes > held_ || held_ > limits_.most ? "user heap: the bytes held are wrong" : nullptr;
 }
 
 }  // namespace snug

@@ -9,7 +9,7 @@
 //
 //   per class:   out == sum of used over its slabs;   slabs == those in its two lists
 //                full slabs have no block to give;   an empty one is alone in the list of partial ones
-//   held_ == bytes of all slabs' spans and of large blocks, those that are about to be made included
+//   held_ == slab_bytes_ + large_bytes_ + bytes of large blocks that are about to be made
 //
 // A record of a heap is never anything else: a thread may take the lock of a heap that was destroyed meanwhile, and
 // finds that its cache is of no heap any more.
@@ -74,11 +74,20 @@ class alignas(kCacheLine) UserHeap {
   // True if the limit, and not the OS, has refused the last that was asked for.
   bool was_at_limit() const SNUG_REQUIRES(lock_) { return was_at_limit_; }
   // In the child of a fork, once: what threads of the parent's were about to make, or to free, does not count. False if
-  // it was called with that number of forks before. O(large blocks).
+  // it was called with that number of forks before. O(1).
   bool recount(uint32_t forks) SNUG_REQUIRES(lock_);
   void let_go(size_t bytes) SNUG_REQUIRES(lock_) { held_ -= bytes; }
-  void add(HeapLarge* large) SNUG_REQUIRES(lock_) { larges_.push_front(large); }
-  void remove(HeapLarge* large) SNUG_REQUIRES(lock_) { larges_.remove(large); }
+  // The record's bytes stay as they are while it is in the heap.
+  void add(HeapLarge* large) SNUG_REQUIRES(lock_) {
+    larges_.push_front(large);
+    large_bytes_ += large->bytes;
+    ++large_blocks_;
+  }
+  void remove(HeapLarge* large) SNUG_REQUIRES(lock_) {
+    larges_.remove(large);
+    large_bytes_ -= large->bytes;
+    --large_blocks_;
+  }
   HeapLarge* first_large() SNUG_REQUIRES(lock_) { return larges_.front(); }
 
   // Gives back empty slabs. Returns the bytes. O(classes).
@@ -105,6 +114,8 @@ class alignas(kCacheLine) UserHeap {
 
   uint64_t blocks_out() const SNUG_REQUIRES(lock_) { return blocks_out_; }
   uint64_t bytes_out() const SNUG_REQUIRES(lock_) { return bytes_out_; }
+  uint64_t large_blocks() const SNUG_REQUIRES(lock_) { return large_blocks_; }
+  uint64_t large_bytes() const SNUG_REQUIRES(lock_) { return large_bytes_; }
   uint64_t slab_bytes() const SNUG_REQUIRES(lock_) { return slab_bytes_; }
   uint64_t held() const SNUG_REQUIRES(lock_) { return held_; }
   uint64_t peak_held() const SNUG_REQUIRES(lock_) { return peak_held_; }
@@ -114,6 +125,7 @@ class alignas(kCacheLine) UserHeap {
 
  private:
   using SlabList = List<Slab, &Slab::in_bin>;
+  using LargeList = List<HeapLarge, &HeapLarge::in_heap>;
   struct Bin {
     SlabList partial;  // with a block to give
     SlabList full;
@@ -126,7 +138,6 @@ class alignas(kCacheLine) UserHeap {
   Span* take_apart(Slab& slab) SNUG_REQUIRES(lock_);
   void relist(Slab& slab) SNUG_REQUIRES(lock_);
   void give_back(Slab& slab) SNUG_REQUIRES(lock_);
-  void set_entries(const Span& span, PageEntry entry) const;
   const char* check_slab(const Slab& slab, size_t size_class) const SNUG_REQUIRES(lock_);
 
   mutable Lock lock_;
@@ -137,6 +148,8 @@ class alignas(kCacheLine) UserHeap {
   size_t held_ SNUG_GUARDED_BY(lock_) = 0;
   size_t peak_held_ SNUG_GUARDED_BY(lock_) = 0;
   size_t slab_bytes_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t large_bytes_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t large_blocks_ SNUG_GUARDED_BY(lock_) = 0;
   uint64_t blocks_out_ SNUG_GUARDED_BY(lock_) = 0;
   uint64_t bytes_out_ SNUG_GUARDED_BY(lock_) = 0;
   bool was_at_limit_ SNUG_GUARDED_BY(lock_) = false;
@@ -144,7 +157,7 @@ class alignas(kCacheLine) UserHeap {
   uint32_t forks_ SNUG_GUARDED_BY(lock_) = 0;  // that recount() has seen
   uint32_t operations_ SNUG_GUARDED_BY(lock_) = 0;
   uint32_t end_of_classes_ SNUG_GUARDED_BY(lock_) = 0;  // no class from here on has had a slab
-  List<HeapLarge, &HeapLarge::in_heap> larges_ SNUG_GUARDED_BY(lock_);
+  LargeList larges_ SNUG_GUARDED_BY(lock_);
   CacheList caches_ SNUG_GUARDED_BY(lock_);
   Bin* const bins_ SNUG_POINTS_TO_GUARDED_BY(lock_);  // one a class
 };
@@ -161,8 +174,7 @@ int UserHeap::visit(Visit visit) SNUG_UNPROVED {
           if (const int stop = visit(slab->block(slot), size_t{sizes.block_size}); stop != 0) return stop;
         }
   }
-  for (const HeapLarge* large = larges_.front(); large != nullptr;
-       large = List<HeapLarge, &HeapLarge::in_heap>::next(large))
+  for (const HeapLarge* large = larges_.front(); large != nullptr; large = LargeList::next(large))
     if (const int stop = visit(large->start, large->bytes); stop != 0) return stop;
   return 0;
 }

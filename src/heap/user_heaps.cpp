@@ -53,8 +53,8 @@ HeapLarge* UserHeaps::strike_off(const void* block) {
   return large;
 }
 
+// Without its large blocks, which the stores count.
 void UserHeaps::add_figures(UserHeap& heap, HeapFigures& figures) {
-  const Operation operation(*this, heap);
   uint64_t cached = 0;
   uint64_t cached_blocks = 0;
   for (const UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache))
@@ -64,7 +64,6 @@ void UserHeaps::add_figures(UserHeap& heap, HeapFigures& figures) {
       cached += held * sizes(c).block_size;
     }
   figures.cached += cached;
-  figures.cached_blocks += cached_blocks;
   figures.blocks += heap.blocks_out() - min(cached_blocks, heap.blocks_out());
   figures.in_use += heap.bytes_out() - min(cached, heap.bytes_out());
   figures.in_slabs += heap.slab_bytes();
@@ -73,15 +72,12 @@ void UserHeaps::add_figures(UserHeap& heap, HeapFigures& figures) {
 }
 
 HeapFigures UserHeaps::figures(UserHeap& heap) {
+  const Operation operation(*this, heap);
   HeapFigures figures;
   add_figures(heap, figures);
-  const LockGuard guard(heap.lock());
+  figures.blocks += heap.large_blocks();
+  figures.in_use += heap.large_bytes();
   figures.limit = heap.limits().most == SIZE_MAX ? 0 : heap.limits().most;
-  for (const HeapLarge* large = heap.first_large(); large != nullptr;
-       large = List<HeapLarge, &HeapLarge::in_heap>::next(large)) {
-    ++figures.blocks;
-    figures.in_use += large->bytes;
-  }
   return figures;
 }
 
@@ -89,7 +85,10 @@ HeapFigures UserHeaps::figures_of_all() {
   HeapFigures figures;
   if (!are_used()) return figures;
   LockGuard guard(list_lock_);
-  for_each([&](UserHeap& heap) { add_figures(heap, figures); });
+  for_each([&](UserHeap& heap) {
+    const Operation operation(*this, heap);
+    add_figures(heap, figures);
+  });
   return figures;
 }
 
@@ -112,12 +111,15 @@ size_t UserHeaps::trim() {
   return given;
 }
 
-void UserHeaps::set_visited(UserHeap& heap, bool is_visited) {
+void UserHeaps::begin_visits(UserHeap& heap) {
   const Operation operation(*this, heap);
-  if (is_visited)
-    heap.begin_visits();
-  else
-    heap.end_visits();
+  empty_all(heap);
+  heap.begin_visits();
+}
+
+void UserHeaps::end_visits(UserHeap& heap) {
+  const Operation operation(*this, heap);
+  heap.end_visits();
 }
 
 // Takes their heap from the caches of all threads. What they hold ends with its slabs, unless it has to be told from
@@ -125,9 +127,8 @@ void UserHeaps::set_visited(UserHeap& heap, bool is_visited) {
 bool UserHeaps::let_go_of_caches(UserHeap& heap) {
   const Operation operation(*this, heap);
   if (heap.limits().must_be_empty) {
-    for (UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache))
-      empty(*cache, heap);
-    if (heap.blocks_out() != 0 || heap.first_large() != nullptr) return false;
+    empty_all(heap);
+    if (heap.blocks_out() != 0 || heap.large_blocks() != 0) return false;
   }
   while (UserCache* const cache = heap.caches().front()) {
     heap.caches().remove(cache);

@@ -26,7 +26,6 @@ struct HeapFigures {
   uint64_t blocks = 0;
   uint64_t in_use = 0;
   uint64_t cached = 0;
-  uint64_t cached_blocks = 0;
   uint64_t in_slabs = 0;
   uint64_t held = 0;
   uint64_t peak_held = 0;
@@ -82,18 +81,13 @@ class UserHeaps {
 
   // At the end of a thread: what its caches hold goes home.
   void end_caches();
-  // What the caches of the heap hold goes home: the calling thread's, or, where no other thread uses the heap, all.
-  enum class Whose { kCallers, kAll };
-  void flush(UserHeap& heap, Whose caches);
-
   // Calls visit(block, usable bytes) for each live block of a heap that no other thread uses, under no lock, until it
   // returns other than 0; returns that.
   template <class Visit>
   int visit(UserHeap& heap, Visit visit) {
-    flush(heap, Whose::kAll);
-    set_visited(heap, true);
+    begin_visits(heap);
     const int stop = heap.visit(visit);
-    set_visited(heap, false);
+    end_visits(heap);
     return stop;
   }
   // What all of the calling thread's caches hold goes home.
@@ -133,15 +127,17 @@ class UserHeaps {
   bool let_go_of_caches(UserHeap& heap);
   HeapLarge* take_first_large(UserHeap& heap);
   void end(UserHeap& heap);
-  void set_visited(UserHeap& heap, bool is_visited);
+  void begin_visits(UserHeap& heap);
+  void end_visits(UserHeap& heap);
   FixedArray<const HeapList*, 3> lists() const SNUG_REQUIRES(list_lock_) { return {&live_, &ending_, &destroyed_}; }
   void overflow(UserCache& cache, UserHeap& heap, size_t size_class, void* block);
   void give_array(CacheHead& head, const SizeClass& sizes);
   void detach(UserCache& cache);
   void empty(UserCache& cache, UserHeap& heap) SNUG_REQUIRES(heap.lock());
+  void empty_all(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   void return_arrays(UserCache& cache);
   void take_orphans(UserHeap& heap) SNUG_REQUIRES(heap.lock());
-  void add_figures(UserHeap& heap, HeapFigures& figures);
+  void add_figures(UserHeap& heap, HeapFigures& figures) SNUG_REQUIRES(heap.lock());
   template <class Act>
   void for_each(Act act) SNUG_REQUIRES(list_lock_) {
     for (UserHeap* heap = live_.front(); heap != nullptr; heap = HeapList::next(heap)) act(*heap);

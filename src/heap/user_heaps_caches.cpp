@@ -221,13 +221,8 @@ void UserHeaps::end_caches() {
   own_records_.recycle(own);
 }
 
-void UserHeaps::flush(UserHeap& heap, Whose caches) {
-  UserCache* const own = find(heap);
-  const Operation operation(*this, heap);
-  if (caches == Whose::kCallers) {
-    if (own != nullptr) empty(*own, heap);
-    return;
-  }
+// Brings home what the caches of all threads hold, where no other thread uses the heap.
+void UserHeaps::empty_all(UserHeap& heap) {
   for (UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache))
     empty(*cache, heap);
 }

@@ -11,10 +11,6 @@ PageCount SampledPages::pages_for(size_t size_class) const {
   return {sizes.block_size <= kPackedMost ? 1u : sizes.pages_per_slab};
 }
 
-void SampledPages::set_entries(const Span& span, PageEntry entry) {
-  for (uint32_t i = 0; i != span.pages.value; ++i) spans_.page_map().set_entry(span.first + PageCount{i}, entry);
-}
-
 SampledPages::Page* SampledPages::make_page(size_t size_class, Page* record) {
   void* const memory = record != nullptr ? record : arena_.allocate(sizeof(Page));
   if (memory == nullptr) return nullptr;
@@ -27,7 +23,7 @@ SampledPages::Page* SampledPages::make_page(size_t size_class, Page* record) {
   page->start = spans_.page_map().start_of(span->first);
   page->size_class = static_cast<uint32_t>(size_class);
   page->slots = static_cast<uint32_t>(min(span->pages.bytes() / sizes.block_size, kMaxBlocksPerSlab));
-  set_entries(*span, PageEntry::other(page, kNumber));
+  spans_.page_map().set_entries(*span, PageEntry::other(page, kNumber));
   return page;
 }
 
@@ -71,7 +67,7 @@ Span* SampledPages::give(Page& page, const void* block, uint32_t* touched_pages)
   Span* const span = page.span;
   *touched_pages = static_cast<uint32_t>(round_up(page.touched * bytes, kPageSize) >> kPageShift);
   list.remove(&page);
-  set_entries(*span, PageEntry());
+  spans_.page_map().set_entries(*span, PageEntry());
   free_.push_front(&page);
   return span;
 }

@@ -69,7 +69,6 @@ class SampledPages {
   using PageList = List<Page, &Page::link>;
 
   PageCount pages_for(size_t size_class) const;
-  void set_entries(const Span& span, PageEntry entry);
 
   MetaArena& arena_;
   SpanStore& spans_;

@@ -65,6 +65,14 @@ struct ClassTable {
     if (size <= kMediumSizeMax) return medium[(size + kMediumStep - 1) / kMediumStep];
     return largest[(size + kLargestStep - 1) / kLargestStep];
   }
+  // The least class of any `size` of which all blocks are aligned; 0 if there is none. `alignment` is a power of two.
+  constexpr size_t aligned_class_of(size_t alignment, size_t size) const {
+    if (alignment > max_size || size > max_size) return 0;
+    const size_t padded = round_up(size == 0 ? 1 : size, alignment);
+    for (size_t c = padded <= max_size ? class_of(padded) : count; c < count; ++c)
+      if (is_aligned(classes[c].block_size, alignment)) return c;
+    return 0;
+  }
 };
 
 // The fewest blocks of a slab; the fewest for blocks beyond kLargeBeyond; beyond kOneBeyond one is enough.

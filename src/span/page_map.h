@@ -151,6 +151,9 @@ class PageMap {
 
   PageEntry entry(PageId page) const { return PageEntry(entries_[page.value].load(kRelaxed)); }
   void set_entry(PageId page, PageEntry entry) { entries_[page.value].store(entry.word_, kRelaxed); }
+  void set_entries(const Span& span, PageEntry entry) {
+    for (uint32_t i = 0; i != span.pages.value; ++i) set_entry(span.first + PageCount{i}, entry);
+  }
   void set_class(PageId page, ScaledClass scaled_class) { classes_[page.value].store(scaled_class, kRelaxed); }
   Chunk& chunk(PageId page) { return chunks_[page.chunk()]; }
 

@@ -4,19 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sanitized.h"
+
 namespace snug::model {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
+using ::support::kSanitized;
 
 // Programs are shorter by this factor, and fewer seeds are run.
 inline constexpr size_t kEffortDivisor = kSanitized ? 5 : 1;

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdio>
 
+#include "sanitized.h"
+
 namespace subject {
 
 enum class Kind { kSnug, kGlibc, kOther };
@@ -50,18 +52,7 @@ void malloc_stats();
 int malloc_info(int options, std::FILE* stream);
 int mallopt(int parameter, int value);
 
-// True where a sanitizer multiplies the cost of a touch: loops shorten, what they check stays.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
+using ::support::kSanitized;
 
 }  // namespace subject
 
