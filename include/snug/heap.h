@@ -43,8 +43,12 @@ struct snug_heap_options {
   const char* name; /* copied, and cut at SNUG_HEAP_NAME_MAX; NULL for none */
   /* The most memory that the heap may hold, in bytes: pages that its blocks lie on, whether used or not, and large
    * blocks. A request that would exceed it first brings home what the calling thread has cached and gives back empty
-   * pages of the heap; if that is not enough it returns NULL with errno ENOMEM. 0: no limit. */
+   * pages of the heap, then asks the program's callbacks (snug/limits.h); if that is not enough it returns NULL with
+   * errno ENOMEM. 0: no limit. */
   size_t limit;
+  /* The memory beyond which empty pages of the heap go back and callbacks are asked to free some; the request is
+   * served. 0: none. */
+  size_t soft_limit;
   unsigned flags; /* SNUG_HEAP_... or 0 */
 };
 /* snug_heap_destroy() destroys the heap only when none of its blocks is in use. */
@@ -98,6 +102,7 @@ struct snug_heap_stats {
   uint64_t bytes_cached; /* free blocks in threads' caches */
   uint64_t peak_held;    /* the most of bytes_held so far */
   uint64_t limit;        /* 0: none */
+  uint64_t soft_limit;   /* 0: none */
 };
 /* Fills `*stats`. Returns 0. O(classes and caches). */
 SNUG_API int snug_heap_get_stats(snug_heap* heap, struct snug_heap_stats* stats);

@@ -216,8 +216,8 @@ struct snug_config_entry {
 /* Fills `*entry` with the `index`-th key, from 0. Returns 0, or -1 when there are no more. Not thread-safe. */
 SNUG_API int snug_config_get(size_t index, struct snug_config_entry* entry);
 /* Changes settings of the running process, as SNUG_CONF has them: "purge_after:100,retain:16M". Only retain,
- * retain_large and purge_after may change. Returns 0; or -1, with nothing changed, and errno EINVAL (a mistake in the
- * text), EPERM (another key) or ENOMEM. Thread-safe. */
+ * retain_large, limit, soft_limit and purge_after may change. Returns 0; or -1, with nothing changed, and errno EINVAL
+ * (a mistake in the text), EPERM (another key) or ENOMEM. Thread-safe. */
 SNUG_API int snug_set(const char* settings);
 
 #ifdef __cplusplus

@@ -112,9 +112,9 @@ bool Allocator::open_parts() {
   user_heaps.open(*table);
   bound_heaps();
   bound_memory();
+  if (config.publish || watches_memory()) config.idle_thread = BackgroundThreadMode::kOn;
   if (config.publish) {
     control.open(answer_tool, room_of_answer);
-    config.idle_thread = BackgroundThreadMode::kOn;
     background.invite();
   }
   if (config.idle_thread != BackgroundThreadMode::kOff) {
@@ -205,12 +205,13 @@ void Allocator::open_inline_paths() {
 void Allocator::bound_memory() {
   most_memory = min(os::total_memory_and_swap(), os::address_space_limit());
   memory_limit = min(os::memory_limit(), most_memory);
+  bound_footprint();
   const Retained retained = bound_stores(config_set);
   caches.open({retained.cache, retained.caches, config.batch});
 }
 
 Retained Allocator::bound_stores(uint32_t keys) {
-  const Retained retained = retained_within(memory_limit, config, keys);
+  const Retained retained = retained_within(min(memory_limit, footprint.limit()), config, keys);
   spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
   mappings.bound_retention(retained.large.bytes, retained.large.by_age);
   spans.set_purge_after(config.purge_after);
@@ -243,6 +244,7 @@ int Allocator::change_settings(const char* text, Text<256>& message) {
   if (message.size() != 0 || keys == 0) return EINVAL;
   take_changes(config, wanted, keys);
   store_shared(config_changed, config_changed | keys);
+  bound_footprint();
   bound_stores(config_set | config_changed);
   background.wake_event().rouse();
   return 0;
@@ -259,11 +261,13 @@ void Allocator::before_fork() SNUG_UNPROVED {
   quarantine.lock_for_fork();
   guarded.lock().lock_for_fork();
   profile.lock().lock_for_fork();
+  pressure.lock().lock_for_fork();
   forks_alone_ = false;  // under our first lock
 }
 
 void Allocator::after_fork_in_parent() SNUG_UNPROVED {
   if (forks_alone_) return background.after_fork_in_parent();
+  pressure.lock().unlock_after_fork();
   profile.lock().unlock_after_fork();
   guarded.lock().unlock_after_fork();
   quarantine.unlock_after_fork();
@@ -272,6 +276,8 @@ void Allocator::after_fork_in_parent() SNUG_UNPROVED {
 
 void Allocator::after_fork_in_child() SNUG_UNPROVED {
   forget_calling_thread();
+  pressure.after_fork_in_child();
+  pressure.lock().unlock_after_fork();
   profile.lock().unlock_after_fork();
   guarded.lock().unlock_after_fork();
   quarantine.unlock_after_fork();

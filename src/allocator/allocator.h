@@ -6,6 +6,7 @@
 #include "allocator/config.h"
 #include "allocator/fork_order.h"
 #include "allocator/peak.h"
+#include "allocator/pressure.h"
 #include "base/atomic.h"
 #include "base/lock.h"
 #include "base/text.h"
@@ -19,6 +20,7 @@
 #include "profile/heap_profile.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
+#include "span/footprint.h"
 #include "span/huge_page_gauge.h"
 #include "span/large_blocks.h"
 #include "span/mapping_store.h"
@@ -35,14 +37,16 @@ struct Allocator {
   MetaArena arena;
   PageMap page_map;
   HugePageGauge gauge;
-  SpanStore spans{arena, page_map, gauge};
-  MappingStore mappings{arena, gauge, spans.bytes_grown()};
+  Footprint footprint{arena};
+  SpanStore spans{arena, page_map, gauge, footprint};
+  MappingStore mappings{arena, gauge, spans.bytes_grown(), footprint};
   LargeBlocks large_blocks{spans, mappings};
   HeapRegistry registry{arena, spans};
   ArrayStore arrays{arena};
   ThreadCacheList caches{arena, registry, arrays};
   CacheRevocation revocation{registry};
   UserHeaps user_heaps{arena, spans, arrays};  // those that the program makes
+  Pressure pressure;                           // with callbacks
   ControlThread control;                       // with publish:on
   BackgroundThread background;
 
@@ -109,7 +113,19 @@ struct Allocator {
     mappings.purge_for_growth();   // kept large blocks, of which small ones cannot use the memory, as these grow
     mappings.purge_as_due();       // and for their age
     background.start_if_wanted();  // the background thread, if one was called for
+    if (footprint.soft_limit().is_passed()) [[unlikely]]
+      relieve_as_passed();
   }
+
+  // Once the soft limit is passed one thread gives back what is empty, of all threads, and asks the program's callbacks
+  // to free memory. The caller holds no lock; errno stays.
+  SNUG_COLD void relieve_as_passed();
+  // The limits as they are set; follows the container where they are automatic, for which it reads files.
+  void bound_footprint();
+  bool follows_container();
+  // For the background thread, in each round: looks at the container and at how long tasks wait for memory.
+  bool watches_memory() { return config.pressure != 0 || follows_container(); }
+  void watch_memory();
 
   // True if no thread holds a lock that sending blocks home may wait for.
   bool is_at_rest() { return registry.is_at_rest() && !spans.lock().is_held() && !arena.lock().is_held(); }
@@ -138,6 +154,7 @@ struct Allocator {
   Atomic<bool> watches_forks_{false};
   Atomic<bool> watches_faults_{false};
   bool configured_ = false;
+  uint32_t watched_at_ = 0;   // milliseconds; the background thread's
   bool forks_alone_ = false;  // between the handlers of one fork; with other threads under opening_
   Lock opening_;
 };

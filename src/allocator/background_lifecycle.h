@@ -33,6 +33,8 @@ class BackgroundLifecycle {
   // since their end notifies no one. With half of it an idle process wakes up twice as often; with twice of it a
   // program that has joined them waits twice as long until it has one thread.
   static constexpr uint32_t kPatienceWithSilent = 16;
+  // The most milliseconds that it sleeps where it looks at something that notifies no one: what the container holds.
+  static constexpr uint32_t kBetweenLooks = 1000;
 
   // Any thread may call it, while it holds no lock. True if it has started the background thread.
   static bool start(Thread& thread) {
@@ -58,11 +60,12 @@ class BackgroundLifecycle {
       if ((!is_beside_silent && leave(thread)) || !thread.wake_event_.announce()) return;
       // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
       patience = willing ? period : max(period, min(patience * 2, kMostPatience));
+      const bool looks = thread.looks_by_itself();
       const uint32_t most = is_beside_silent ? period * kPatienceWithSilent : kMostPatience;
       if (thread.anything_ages())
         willing ? thread.wake_event_.withdraw() : thread.wake_event_.wait(min(patience, most));
-      else if (is_beside_silent)
-        thread.wake_event_.wait(most);
+      else if (is_beside_silent || looks)
+        thread.wake_event_.wait(looks ? min(most, kBetweenLooks) : most);
       else
         thread.wake_event_.wait();
     }

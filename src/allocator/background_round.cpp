@@ -23,6 +23,7 @@ constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses b
 // Each step gives one thing back, under the one lock that guards it, and makes its system call without it. False if the
 // OS has refused something, or the thread has to go.
 bool BackgroundThread::give_back_overdue() {
+  allocator.watch_memory();
   // The caches of threads that have allocated nothing since the last round: their blocks go home to their slabs.
   allocator.revocation.take_still();
   bool all_went = true;
@@ -65,6 +66,8 @@ bool BackgroundThread::exhaust(Step step, MayGoOn may_go_on) {
   }
   return false;
 }
+
+bool BackgroundThread::looks_by_itself() const { return allocator.watches_memory(); }
 
 bool BackgroundThread::anything_ages() const {
   return allocator.spans.ages() || allocator.mappings.ages() || allocator.registry.ages() ||

@@ -127,6 +127,7 @@ class BackgroundThread {
   void give_back_excess();
   void give_back_inherited();
   bool anything_ages() const;
+  bool looks_by_itself() const;
 
   alignas(kCacheLine) WakeEvent wake_event_;
   bool is_automatic_ = false;

@@ -30,6 +30,13 @@ const ConfigKey kConfigTable[kConfigKeys] = {
      "how many blocks pass between a thread's cache and the slabs at once; one is for measuring"},
     {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
     {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS at once"},
+    {"limit", "off|auto|bytes",
+     "the most memory that the heap may hold; a request beyond it is refused; auto: what the container leaves it"},
+    {"soft_limit", "off|auto|bytes",
+     "the memory beyond which all that is empty goes back and the program's callbacks are asked to free some; auto: "
+     "the container's memory.high, or 7/8 of what it may have"},
+    {"pressure", "off|percent",
+     "the part of the time that tasks of the container wait for memory from which the same is done"},
     {"purge_after", "milliseconds",
      "how long empty memory may lie unused before further allocations and frees send it back to the OS"},
     {"idle_thread", "auto|on|off",
@@ -63,13 +70,6 @@ struct Word {
   size_t length;
   bool is(const char* other) const { return strlen(other) == length && memcmp(bytes, other, length) == 0; }
 };
-
-struct CheckingWord {
-  const char* word;
-  Checking value;
-};
-constexpr CheckingWord kCheckingWords[] = {
-    {"off", Checking::kOff}, {"on", Checking::kOn}, {"stacks", Checking::kStacks}, {"sample", Checking::kSample}};
 
 // The text that follows a bad value in its complaint.
 using Reason = ClassFileFault;
@@ -208,6 +208,19 @@ const char* set_plain(Config& config, size_t key, Word value) {
       if (!parse_size(value, size_t{1} << 50, &number)) return "a size in bytes, as in 64K, 4M, 1G";
       (key == kRetain ? config.retain : config.retain_large) = number;
       return nullptr;
+    case kLimit:
+    case kSoftLimit:
+      if (value.is("auto"))
+        number = Config::kAutomatic;
+      else if (!value.is("off") && (!parse_size(value, size_t{1} << 50, &number) || number == 0))
+        return "off, auto or a size in bytes, as in 64M, 4G";
+      (key == kLimit ? config.limit : config.soft_limit) = number;
+      return nullptr;
+    case kPressure:
+      if (!value.is("off") && (!parse_number(value, 100, &number) || number == 0))
+        return "off or a percentage from 1 to 100";
+      config.pressure = static_cast<uint32_t>(number);
+      return nullptr;
     case kQuarantine:
       if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
       config.quarantine = number;
@@ -321,66 +334,6 @@ Config read_config(uint32_t* set_keys) {
   look_for_checkers();
   if (is_checked()) config.check = Checking::kOn;
   return config;
-}
-
-void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {
-  Text<sizeof config.report> value;
-  switch (index) {
-    case kClasses:
-      value.add(config.classes == ClassMap::kDefault ? "default"
-                : config.classes == ClassMap::kDense ? "dense"
-                                                     : config.class_file);
-      break;
-    case kSizedDelete:
-      value.add(config.sized_delete == SizedDelete::kCheck ? "check" : "trust");
-      break;
-    case kCache:
-      value.add(uint64_t{config.cache});
-      break;
-    case kHeaps:
-      config.heaps == 0 ? value.add("auto") : value.add(uint64_t{config.heaps});
-      break;
-    case kBatch:
-      value.add(config.batch == Batching::kOne ? "one" : "adaptive");
-      break;
-    case kRetain:
-      value.add(uint64_t{load_shared(config.retain)});
-      break;
-    case kRetainLarge:
-      value.add(uint64_t{load_shared(config.retain_large)});
-      break;
-    case kPurgeAfter:
-      value.add(uint64_t{load_shared(config.purge_after)});
-      break;
-    case kIdleThread:
-      value.add(config.idle_thread == BackgroundThreadMode::kOn    ? "on"
-                : config.idle_thread == BackgroundThreadMode::kOff ? "off"
-                                                                   : "auto");
-      break;
-    case kCheck:
-      for (const CheckingWord& word : kCheckingWords)
-        if (config.check == word.value) value.add(word.word);
-      break;
-    case kQuarantine:
-      value.add(uint64_t{config.quarantine});
-      break;
-    case kProfile:
-      config.profile == 0 ? value.add("off") : value.add(uint64_t{config.profile});
-      break;
-    case kPublish:
-      value.add(config.publish ? "on" : "off");
-      break;
-    case kProfileOut:
-      value.add(config.profile_out);
-      break;
-    default:
-      if (config.reporting == (index == kServed ? Reporting::kCount : Reporting::kStatistics)) value.add(config.report);
-      break;
-  }
-  if (capacity == 0) return;
-  const size_t length = value.size() < capacity ? value.size() : capacity - 1;
-  memcpy(text, value.data(), length);
-  text[length] = 0;
 }
 
 }  // namespace snug

@@ -18,6 +18,8 @@ enum class Checking { kOff, kOn, kStacks, kSample };
 enum class Reporting { kStatistics, kCount };
 
 struct Config {
+  static constexpr size_t kAutomatic = SIZE_MAX;  // of a limit
+
   // classes: default | dense | a file's path, default default. The size-class map: default has roomy caches and classes
   // up to 256 KiB; dense caches at most 8 blocks or 1 KiB of a class; a file may define any (size/map_reader.h).
   ClassMap classes = ClassMap::kDefault;
@@ -43,6 +45,15 @@ struct Config {
   // retain_large: bytes, default as of retain. The most memory of freed large blocks in mappings of their own that is
   // kept before any goes back to the OS at once; freed runs count under retain.
   size_t retain_large = size_t{64} << 20;
+  // limit: bytes, auto or off, the default. The most memory that the heap may hold (include/snug/limits.h); a request
+  // beyond it is refused. auto: what is left to it of the container's. 0 for off.
+  size_t limit = 0;
+  // soft_limit: bytes, auto or off, the default. Beyond it all that is empty goes back, and the program's callbacks are
+  // asked to free memory. auto: what is left of the container's memory.high, or 7/8 of what limit:auto is. 0 for off.
+  size_t soft_limit = 0;
+  // pressure: percent, or off, the default. The part of ten seconds for which some task of the container waits for
+  // memory (PSI) from which the same happens. With this, or an auto of the two above, idle_thread is on.
+  uint32_t pressure = 0;
   // purge_after: milliseconds, default 1000. How long empty memory may lie unused before it goes back.
   uint32_t purge_after = 1000;
   // idle_thread: auto | on | off, default auto. A thread of snug's own gives back what is older than purge_after while
@@ -73,6 +84,14 @@ struct Config {
   Reporting reporting = Reporting::kStatistics;
 };
 
+// The words of `check`.
+struct CheckingWord {
+  const char* word;
+  Checking value;
+};
+inline constexpr CheckingWord kCheckingWords[] = {
+    {"off", Checking::kOff}, {"on", Checking::kOn}, {"stacks", Checking::kStacks}, {"sample", Checking::kSample}};
+
 // One key, described for people and tools.
 struct ConfigKey {
   const char* key;
@@ -80,7 +99,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 16;
+inline constexpr size_t kConfigKeys = 19;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // `retain`, `retain_large` and `cache` of a process that may have so many bytes of memory. Keys that the environment

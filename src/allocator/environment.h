@@ -8,7 +8,8 @@ void tell_environment(char** variables);
 bool libc_has_environment();
 // Its variables, "NAME=VALUE" each, ended by a null; null if there are none.
 char** environment();
-// The value of a variable; null if there is none.
+// The value of a variable; null if there is none. It points into the environment, until the program changes that. Says
+// nothing of privileges, which the caller asks (os/process.h).
 const char* environment_value(const char* name);
 
 }  // namespace snug

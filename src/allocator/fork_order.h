@@ -11,8 +11,13 @@
 // comes first (os/open_streams.h). While all are held, lock() still succeeds for the forking thread alone, so that
 // other libraries' fork handlers can allocate.
 //
-// It is a template over the allocator so that tests/schedule can run it in every order of its steps. No thread holds a
-// lock of a part that is not open.
+// The peak's lock is taken by none: the child makes it anew (allocator/peak.h). The user heaps' locks are five kinds,
+// in the order of heap/user_heaps.h.
+//
+// It is a template over the allocator so that tests/schedule can run it in every order of its steps
+// (fork_proof_test.cpp): that fails if two of cache list, heaps and span store are exchanged, or the streams come last.
+// The hands, user heaps, mapping store and arrays are stubs there: for these the order stands here and on
+// docs/architecture/processes.md alone. No thread holds a lock of a part that is not open.
 #pragma once
 
 #include "base/lock_annotations.h"

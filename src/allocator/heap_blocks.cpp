@@ -20,15 +20,51 @@ constexpr const char* kNoHeap = "not a heap, or it was destroyed";
 
 size_t class_size(size_t size_class) { return allocator.table->classes[size_class].block_size; }
 
+// Asks the program to free something for a request that the heap's limit refuses. False if nothing was freed.
+bool ask_at_limit(UserHeap& heap, size_t size) {
+  if (!allocator.pressure.may_ask(SNUG_PRESSURE_HARD)) return false;
+  const HeapFigures figures = allocator.user_heaps.figures(heap);
+  return allocator.pressure.ask(
+      {SNUG_PRESSURE_HARD, figures.held, figures.limit, size, reinterpret_cast<snug_heap*>(&heap)});
+}
+
+void* refused_at_limit() {
+  allocator.pressure.count_refusal();
+  return out_of_memory();
+}
+
+// As Allocator::relieve_as_passed(), for a heap of its own.
+void relieve_as_passed(UserHeap& heap) {
+  if (thread_state.asked != 0 || !heap.soft_limit().claim()) return;
+  const ErrnoKeeper keeper;
+  UserHeaps& heaps = allocator.user_heaps;
+  const size_t limit = heap.soft_limit().bytes();
+  heaps.trim(heap);
+  const size_t held = heaps.figures(heap).held;
+  if (held > limit && allocator.pressure.ask({SNUG_PRESSURE_SOFT, held, limit, 0, reinterpret_cast<snug_heap*>(&heap)}))
+    heaps.trim(heap);
+  heap.soft_limit().answered(heaps.figures(heap).held);
+}
+
+// After an operation of the heap's that may have taken memory.
+void maintain(UserHeap& heap) {
+  allocator.maintain();
+  if (heap.soft_limit().is_passed()) [[unlikely]]
+    relieve_as_passed(heap);
+}
+
 void* block_of_class(UserHeap& heap, size_t size_class) {
+  const size_t size = class_size(size_class);
   bool at_limit = false;
   const auto attempt = [&] {
+    at_limit = false;
     return allocator.user_heaps.take(heap, size_class, thread_cache() != nullptr, &at_limit);
   };
   void* block = attempt();
-  if (block == nullptr && !at_limit) block = insist(class_size(size_class), attempt, [] { return nullptr; });
-  allocator.maintain();
-  return block != nullptr ? block : out_of_memory();
+  while (block == nullptr && at_limit && ask_at_limit(heap, size)) block = attempt();
+  if (block == nullptr) block = at_limit ? refused_at_limit() : insist(size, attempt, [] { return nullptr; });
+  maintain(heap);
+  return block;
 }
 
 // Bytes that a large block of that size counts as, at most: a run has whole pages of ours.
@@ -129,7 +165,8 @@ void* refill_in(UserHeap* heap, HeadStep step) noexcept { return allocate_in_slo
 void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept {
   if (request.size > PTRDIFF_MAX - kPageSize) return out_of_memory();
   const size_t counted = most_counted(request.size);
-  if (!allocator.user_heaps.hold(heap, counted)) return out_of_memory();
+  while (!allocator.user_heaps.hold(heap, counted))
+    if (!ask_at_limit(heap, request.size)) return refused_at_limit();
   HeapLarge* const large = large_record();
   void* const block = large == nullptr ? nullptr : allocate_plain_large(request);
   if (block == nullptr) {
@@ -142,6 +179,7 @@ void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept {
   large->bytes = min(counted, allocator.large_blocks.usable_size(block));
   allocator.user_heaps.let_go(heap, counted - large->bytes);
   allocator.user_heaps.enlist(large);
+  maintain(heap);
   return block;
 }
 

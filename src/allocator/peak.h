@@ -27,9 +27,10 @@ class Peak {
   void watch() { next_look_.store(0, kRelaxed); }
   bool is_watched() const { return next_look_.load(kRelaxed) != kNever; }
 
-  // Called in a slow operation of a thread that holds no lock: a request of the class has found its cache empty.
+  // Counts the size of a request of the class that has found its cache empty. The caller has asked is_watched(), and
+  // may hold any lock.
   void note_request(size_t size_class, size_t size) { samples_.add(size_class, size); }
-  // Called by such a thread before it takes memory or gives it back.
+  // Called by a thread that holds no lock, before it takes memory or gives it back.
   void look_as_due() {
     const size_t next = next_look_.load(kRelaxed);
     if (next != kNever && grown() >= next) look();
@@ -43,7 +44,7 @@ class Peak {
   bool measure(snug_memory& memory);
 
   void before_fork() { has_forked_.store(true, kRelaxed); }
-  // Begins anew: the child has a peak of its own.
+  // Makes the lock anew, which no fork takes, and begins a peak of the child's own; the sizes of requests stay.
   void after_fork_in_child() SNUG_UNPROVED;
 
  private:

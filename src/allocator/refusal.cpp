@@ -16,6 +16,21 @@ bool give_back(size_t pad, bool from_others) {
   return any;
 }
 
+bool LastResorts::next() {
+  if (thread_state.asked != 0) return false;
+  if (!has_looked_around_) {
+    has_looked_around_ = true;
+    if (allocator.follows_container()) allocator.bound_footprint();
+    if (allocator.footprint.limit() != SIZE_MAX) return give_back(0, true), true;
+  }
+  const bool is_at_limit = allocator.footprint.refusals() != refusals_;
+  const size_t limit = is_at_limit ? allocator.footprint.limit() : 0;
+  if (!allocator.pressure.ask({SNUG_PRESSURE_HARD, allocator.footprint.held(), limit, size_, nullptr})) return false;
+  give_back(0, false);
+  refusals_ = allocator.footprint.refusals();
+  return true;
+}
+
 void* take_longer(size_t size_class) {
   if (!allocator.is_plain() || allocator.config.sized_delete == SizedDelete::kTrust) return nullptr;
   const ClassTable& table = *allocator.table;

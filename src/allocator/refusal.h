@@ -1,6 +1,7 @@
-// What a request does after the OS has refused memory: it takes a free block of another heap; else it gives back what
-// is only kept, and tries both again; at last it takes a longer block (decision 0063). The calling thread holds no
-// lock. Thread-safe.
+// What a request does after the OS, or the limit on the process's memory, has refused: it takes a free block of another
+// heap; else it gives back what is only kept, and tries both again; then it takes a longer block (decision 0063). At
+// last, where the program has set a limit or callbacks, what other threads have cached comes home, and the callbacks
+// are asked to free something, as long as one does. The calling thread holds no lock. Thread-safe.
 #pragma once
 
 #include <errno.h>
@@ -25,22 +26,46 @@ inline void* out_of_memory() {
   return nullptr;
 }
 
-// True if the size exceeds the machine's memory: then it is useless to give back what is kept and to try again.
-inline bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > allocator.most_memory; }
+// True if the size exceeds the machine's memory, or the limit: then it is useless to give back what is kept and to try
+// again.
+inline bool is_hopeless(size_t size) {
+  return size > PTRDIFF_MAX || size > allocator.most_memory || size > allocator.footprint.limit();
+}
 
-// Runs `attempt` and, if the OS has refused, once more after giving back what is only kept; not what other threads'
-// caches hold, for which each refusal would have to wait some milliseconds. At last runs `otherwise`.
+// The last resorts of a request of so many bytes, one after the other.
+class LastResorts {
+ public:
+  explicit LastResorts(size_t size) : size_(size), refusals_(allocator.footprint.refusals()) {}
+  // True if more may be free now: the caller tries again, and asks again if that fails.
+  bool next();
+
+ private:
+  size_t size_;
+  uint32_t refusals_;  // by the limit, before the last attempt
+  bool has_looked_around_ = false;
+};
+
+// Runs `attempt` and, if that is refused, once more after giving back what is only kept; not what other threads' caches
+// hold, for which each refusal would have to wait some milliseconds. Then runs `otherwise`, and both again as long as
+// there is a last resort.
 template <class Attempt, class Otherwise>
 void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
   void* block = attempt();
   if (block != nullptr) [[likely]]
     return block;
-  if (!allocator.is_open() || is_hopeless(size)) return out_of_memory();
-  give_back(0, false);
-  allocator.spans.stock_arena();
-  block = attempt();
-  if (block == nullptr) block = otherwise();
-  return block != nullptr ? block : out_of_memory();
+  if (!allocator.is_open()) return out_of_memory();
+  if (!is_hopeless(size)) {
+    give_back(0, false);
+    allocator.spans.stock_arena();
+    LastResorts resorts(size);
+    do {
+      block = attempt();
+      if (block == nullptr) block = otherwise();
+      if (block != nullptr) return block;
+    } while (resorts.next());
+  }
+  allocator.pressure.count_refusal();
+  return out_of_memory();
 }
 
 // The same for a block of the size's class. If attempt(class) has none, takes one of any heap; at last a longer one.

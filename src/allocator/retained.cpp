@@ -18,12 +18,16 @@ constexpr size_t kPartByAge = 16;
 
 }  // namespace
 
-bool may_change(size_t index) { return index == kRetain || index == kRetainLarge || index == kPurgeAfter; }
+bool may_change(size_t index) {
+  return index == kRetain || index == kRetainLarge || index == kPurgeAfter || index == kLimit || index == kSoftLimit;
+}
 
 void take_changes(Config& config, const Config& wanted, uint32_t keys) {
   const auto has = [keys](size_t key) { return (keys >> key & 1) != 0; };
   if (has(kRetain)) store_shared(config.retain, wanted.retain);
   if (has(kRetainLarge)) store_shared(config.retain_large, wanted.retain_large);
+  if (has(kLimit)) store_shared(config.limit, wanted.limit);
+  if (has(kSoftLimit)) store_shared(config.soft_limit, wanted.soft_limit);
   if (has(kPurgeAfter)) store_shared(config.purge_after, wanted.purge_after);
 }
 

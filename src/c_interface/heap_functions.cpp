@@ -43,6 +43,7 @@ SNUG_EXPORT snug_heap* snug_heap_create(const snug_heap_options* options) {
   }
   HeapLimits limits;
   if (known.limit != 0) limits.most = known.limit;
+  if (known.soft_limit != 0) limits.soft = known.soft_limit;
   limits.must_be_empty = (known.flags & SNUG_HEAP_MUST_BE_EMPTY) != 0;
   return outer(make_heap(known.name, limits));
 }
@@ -102,6 +103,7 @@ SNUG_EXPORT int snug_heap_get_stats(snug_heap* heap, snug_heap_stats* stats) {
   stats->bytes_cached = figures.cached;
   stats->peak_held = figures.peak_held;
   stats->limit = figures.limit;
+  stats->soft_limit = figures.soft_limit;
   return 0;
 }
 

@@ -236,6 +236,9 @@ class CompactFit {
     return readers_.first.load(kRelaxed) == nullptr ? kAllMoves : own + kMovesMadeUpFor;
   }
   void keep_bound(PageBin& bin, size_t most_moves) SNUG_EXCLUDES(bin.lock);
+  // One part of the move under way; or begins one, for which the bin has two open pages or more. Spends of the budget,
+  // which the caller has asked. kOver: finished, or called off by what a reader found; kWaits: a reader is still
+  // inside.
   Progress advance(PageBin& bin, CompactBudget& budget) SNUG_REQUIRES(bin.lock);
   void begin_move(PageBin& bin) SNUG_REQUIRES(bin.lock);
   [[noreturn]] SNUG_COLD static void die_inside(const char* call, const Reader& reader);

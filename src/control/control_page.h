@@ -21,7 +21,9 @@
 namespace snug {
 
 enum class ControlCommand : uint32_t {
-  kStatistics,    // JSON, one object (docs/running-process.md); with the word "memory", where each byte is
+  // JSON, one object (docs/running-process.md), of the figures in allocator/figures.h; with the word "memory", where
+  // each byte is. Where a new figure goes: docs/questions.md; `version` stays for it.
+  kStatistics,
   kSettings,      // lines "key TAB value TAB origin TAB 1 if it may be changed"
   kSet,           // the words are key:value
   kPurge,         // gives back all that can go, as malloc_trim(0)

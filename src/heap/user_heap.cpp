@@ -26,6 +26,7 @@ void UserHeap::begin(const char* name, const HeapLimits& limits, uint32_t forks)
   for (; name != nullptr && length != kNameMax && name[length] != 0; ++length) name_[length] = name[length];
   name_[length] = 0;
   limits_ = limits;
+  soft_limit_.begin(limits.soft);
   held_ = 0;
   peak_held_ = 0;
   was_at_limit_ = false;
@@ -103,6 +104,7 @@ bool UserHeap::hold(size_t bytes) {
   if (was_at_limit_) return false;
   held_ += bytes;
   peak_held_ = max(peak_held_, held_);
+  soft_limit_.note(held_);
   return true;
 }
 

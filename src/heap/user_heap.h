@@ -28,12 +28,14 @@
 #include "heap/slab_records.h"
 #include "heap/user_cache.h"
 #include "size/class_table.h"
+#include "span/soft_limit.h"
 #include "span/span_store.h"
 
 namespace snug {
 
 struct HeapLimits {
   size_t most = SIZE_MAX;  // bytes held
+  size_t soft = SIZE_MAX;  // beyond which the program is asked to free some
   bool must_be_empty = false;
 };
 
@@ -66,7 +68,9 @@ class alignas(kCacheLine) UserHeap {
   // Writes up to `want` blocks of the class to end[-1], end[-2] …, as SlabHeap::refill; returns how many. 0 if the OS
   // refuses, or the limit.
   size_t take(size_t size_class, void** end, size_t want) SNUG_REQUIRES(lock_);
-  // Takes back blocks of the heap, of one class. Ends the process if one is no block of it, or is free.
+  // Takes back blocks of the heap, of one class. Ends the process if one is no block of it, or is free. Where a slab
+  // becomes empty it takes the lock of the slab records, and then that of the span store; beside the heap's own the
+  // caller may hold the list's lock and the background thread's hands.
   void put(size_t size_class, void* const* blocks, size_t count) SNUG_REQUIRES(lock_);
 
   // Counts `bytes` of a large block that is about to be made, or to grow; false if the limit forbids it.
@@ -120,6 +124,7 @@ class alignas(kCacheLine) UserHeap {
   uint64_t held() const SNUG_REQUIRES(lock_) { return held_; }
   uint64_t peak_held() const SNUG_REQUIRES(lock_) { return peak_held_; }
   const HeapLimits& limits() const SNUG_REQUIRES(lock_) { return limits_; }
+  SoftLimit& soft_limit() { return soft_limit_; }
 
   ListLink<UserHeap> in_list;  // of all live heaps, or of those to be used anew; under that list's lock
 
@@ -147,6 +152,7 @@ class alignas(kCacheLine) UserHeap {
   HeapLimits limits_ SNUG_GUARDED_BY(lock_);
   size_t held_ SNUG_GUARDED_BY(lock_) = 0;
   size_t peak_held_ SNUG_GUARDED_BY(lock_) = 0;
+  SoftLimit soft_limit_;  // noted under the lock
   size_t slab_bytes_ SNUG_GUARDED_BY(lock_) = 0;
   size_t large_bytes_ SNUG_GUARDED_BY(lock_) = 0;
   size_t large_blocks_ SNUG_GUARDED_BY(lock_) = 0;

@@ -78,6 +78,7 @@ HeapFigures UserHeaps::figures(UserHeap& heap) {
   figures.blocks += heap.large_blocks();
   figures.in_use += heap.large_bytes();
   figures.limit = heap.limits().most == SIZE_MAX ? 0 : heap.limits().most;
+  figures.soft_limit = heap.limits().soft == SIZE_MAX ? 0 : heap.limits().soft;
   return figures;
 }
 

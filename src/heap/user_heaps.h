@@ -1,9 +1,9 @@
 // UserHeaps: all heaps that the program has made, and what threads do with them: the caches of the calling thread, the
 // locks, and what is left of another process's threads after a fork.
 //
-// Lock order: the list -> a user heap -> large owners, records -> mapping store -> span store -> arrays -> arena. No
-// thread holds two user heaps' locks, but the one that forks. A heap is in one list: of the live, of those that end, of
-// those to be used anew.
+// Lock order: the list -> a user heap -> large owners, cache records, slab records -> mapping store -> span store ->
+// arrays -> arena. No thread holds two user heaps' locks, but the one that forks. A heap is in one list: of the live,
+// of those that end, of those to be used anew.
 #pragma once
 
 #include <stddef.h>
@@ -30,6 +30,7 @@ struct HeapFigures {
   uint64_t held = 0;
   uint64_t peak_held = 0;
   uint64_t limit = 0;  // 0: none
+  uint64_t soft_limit = 0;
 };
 
 class UserHeaps {
@@ -46,7 +47,8 @@ class UserHeaps {
   // Before any other use.
   void open(const ClassTable& table) { table_ = &table; }
 
-  // Any thread may call these; it holds no lock of the allocator's.
+  // Any thread may call these; it holds no lock of the allocator's, but for figures_of_all() perhaps the background
+  // thread's hands.
 
   // A new heap; null if the OS refuses memory. O(1).
   UserHeap* make(const char* name, const HeapLimits& limits);

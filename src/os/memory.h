@@ -5,6 +5,9 @@
 //   map       reserve and commit in one step         purge    give the memory back, keep the addresses (reads as zero)
 //   release   give memory and addresses back         grow     lengthen a mapping, moving its pages if need be
 //   move      to a reserved place                    lengthen where it is
+//
+// A new system call is made by system_call() (base/system_call.h), not by libc; what else follows: docs/questions.md,
+// "Where a change goes".
 #pragma once
 
 #include <stddef.h>

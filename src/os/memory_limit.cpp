@@ -1,98 +1,112 @@
 #include "os/memory_limit.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/algorithm.h"
-#include "base/fixed_array.h"
 #include "base/text.h"
+#include "os/control_groups.h"
 #include "os/input_file.h"
+#include "os/lines.h"
+#include "os/memory.h"
 
 namespace snug::os {
 namespace {
 
-// Buffers are short, as a thread's stack may be small.
-constexpr size_t kMostPath = 1024;
-constexpr int kMostGroups = 32;
+// Not /proc/self, which names no thread once the main thread has ended.
+constexpr const char* kGroups = "/proc/thread-self/cgroup";
+constexpr const char* kMount = "/sys/fs/cgroup";
 
-// The number in a file; SIZE_MAX if the file contains a word, "max" for instance, or does not exist.
-size_t number_in(const char* path) {
-  char text[32];
-  InputFile file(path);
-  const size_t length = file.read(text, sizeof text);
-  size_t number = 0;
-  size_t i = 0;
-  for (; i < length && text[i] >= '0' && text[i] <= '9'; ++i) {
-    const auto digit = static_cast<size_t>(text[i] - '0');
-    if (number > (SIZE_MAX - digit) / 10) return SIZE_MAX;
-    number = number * 10 + digit;
-  }
-  return i == 0 ? SIZE_MAX : number;
+// What the kernel can have back from a group only by swapping, and its own memory for it.
+constexpr const char* kHeld[] = {"anon", "shmem", "kernel", "sock", nullptr};
+constexpr const char* kHeldInOne[] = {"total_rss", "total_shmem", nullptr};
+
+const char* name_of_limit(GroupVersion version) {
+  return version == GroupVersion::kTwo ? "memory.max" : "memory.limit_in_bytes";
 }
 
-// The least limit of a group and of those that it lies in. `path` begins with a slash.
-size_t least_upwards(const char* mount, const char* folder, const char* path, size_t length, const char* name) {
-  size_t least = SIZE_MAX;
-  for (int groups = kMostGroups; groups != 0; --groups) {
-    while (length != 0 && path[length - 1] == '/') --length;
-    Text<kMostPath> file;
-    file.add(mount).add(folder).add(path, length).put('/').add(name);
-    least = min(least, number_in(file.data()));
-    if (length == 0) break;
-    while (length != 0 && path[length - 1] != '/') --length;
-  }
-  return least;
+void lower_limit(void* least, const MemoryGroup& group) {
+  size_t& limit = *static_cast<size_t*>(least);
+  limit = min(limit, number_of_group(group, name_of_limit(group.version)));
 }
 
-// True if the list, of words separated by commas, has the word.
-bool lists(const char* list, const char* end, const char* word) {
-  const size_t length = strlen(word);
-  while (list < end) {
-    const char* const comma = find_value(list, end, ',');
-    if (static_cast<size_t>(comma - list) == length && memcmp(list, word, length) == 0) return true;
-    list = comma + (comma != end);
-  }
-  return false;
+void lower_room(void* least, const MemoryGroup& group) {
+  GroupRoom& room = *static_cast<GroupRoom*>(least);
+  const bool is_two = group.version == GroupVersion::kTwo;
+  const size_t most = number_of_group(group, name_of_limit(group.version));
+  const size_t high = is_two ? number_of_group(group, "memory.high") : SIZE_MAX;
+  if (most == SIZE_MAX && high == SIZE_MAX) return;
+  const size_t held = sum_of_statistics(group, is_two ? kHeld : kHeldInOne);
+  const auto left = [held](size_t limit) { return limit == SIZE_MAX ? limit : limit - min(limit, held); };
+  room = {min(room.most, left(most)), min(room.high, left(high))};
 }
 
-// The limit of the group on a line: number, controllers, path, separated by colons. Version 2 has no controllers there.
-size_t limit_of(const char* line, const char* end, const char* mount) {
-  const char* const controllers = find_value(line, end, ':');
-  const char* const path = controllers == end ? end : find_value(controllers + 1, end, ':');
-  if (path == end) return SIZE_MAX;
-  const auto length = static_cast<size_t>(end - path) - 1;
-  if (path == controllers + 1) return least_upwards(mount, "", path + 1, length, "memory.max");
-  if (!lists(controllers + 1, path, "memory")) return SIZE_MAX;
-  return least_upwards(mount, "/memory", path + 1, length, "memory.limit_in_bytes");
+// The digits behind "some avg10=" as hundredths, where two follow the point; UINT32_MAX if the file does not say.
+uint32_t stall_in(const char* path) {
+  constexpr char kBefore[] = "some avg10=";
+  uint32_t hundredths = UINT32_MAX;
+  for_each_line(path, [&](const char* line, const char* end) {
+    const size_t before = sizeof kBefore - 1;
+    if (static_cast<size_t>(end - line) <= before || memcmp(line, kBefore, before) != 0) return;
+    hundredths = 0;
+    for (const char* at = line + before; at != end && *at != ' ' && hundredths < 100'000; ++at)
+      if (*at >= '0' && *at <= '9') hundredths = hundredths * 10 + static_cast<uint32_t>(*at - '0');
+  });
+  return hundredths;
+}
+
+struct Stall {
+  uint32_t of_group = UINT32_MAX;
+};
+
+// The innermost group's that says it.
+void find_stall(void* found, const MemoryGroup& group) {
+  Stall& stall = *static_cast<Stall*>(found);
+  if (stall.of_group != UINT32_MAX || group.version == GroupVersion::kOne) return;
+  Text<1024> path;
+  path.add(group.folder).add("/memory.pressure");
+  stall.of_group = stall_in(path.data());
 }
 
 }  // namespace
 
 size_t group_limit(const char* groups, const char* mount) {
   size_t least = SIZE_MAX;
-  char text[kMostPath];
-  size_t held = 0;
-  bool is_empty = true;
-  InputFile file(groups);
-  while (const size_t got = file.read(text + held, sizeof text - held)) {
-    is_empty = false;
-    held += got;
-    const char* line = text;
-    const char* const held_end = text + held;
-    for (const char* end; (end = find_value(line, held_end, '\n')) != held_end; line = end + 1)
-      least = min(least, limit_of(line, end, mount));
-    held -= static_cast<size_t>(line - text);
-    memmove(text, line, held);
-    if (held == sizeof text) held = 0;  // no file can have so long a path
-  }
-  if (!is_empty) return min(least, limit_of(text, text + held, mount));
-  // The file is empty or missing: assumes the root group, as in a namespace of the process's own.
-  for (const char* const line : FixedArray{"0::/", "0:memory:/"})
-    least = min(least, limit_of(line, line + strlen(line), mount));
+  for_each_memory_group(groups, mount, lower_limit, &least);
   return least;
 }
 
-// Not /proc/self, which names no thread once the main thread has ended.
-size_t memory_limit() { return group_limit("/proc/thread-self/cgroup", "/sys/fs/cgroup"); }
+size_t memory_limit() { return group_limit(kGroups, kMount); }
+
+GroupRoom group_room(const char* groups, const char* mount) {
+  GroupRoom least;
+  for_each_memory_group(groups, mount, lower_room, &least);
+  return least;
+}
+
+GroupRoom group_room() { return group_room(kGroups, kMount); }
+
+size_t anonymous_memory() {
+  char text[128];
+  InputFile file("/proc/thread-self/statm");
+  const size_t length = file.read(text, sizeof text);
+  size_t pages[3] = {};  // of addresses, in memory, of files
+  size_t field = 0;
+  for (size_t i = 0; i != length && field != 3; ++i) {
+    if (text[i] < '0' || text[i] > '9')
+      ++field;
+    else
+      pages[field] = pages[field] * 10 + static_cast<size_t>(text[i] - '0');
+  }
+  return (pages[1] - min(pages[1], pages[2])) * page_size();
+}
+
+uint32_t memory_stall(const char* groups, const char* mount, const char* of_machine) {
+  Stall stall;
+  for_each_memory_group(groups, mount, find_stall, &stall);
+  if (stall.of_group == UINT32_MAX) stall.of_group = stall_in(of_machine);
+  return stall.of_group == UINT32_MAX ? 0 : stall.of_group;
+}
+
+uint32_t memory_stall() { return memory_stall(kGroups, kMount, "/proc/pressure/memory"); }
 
 }  // namespace snug::os

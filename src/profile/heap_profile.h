@@ -76,6 +76,8 @@ class HeapProfile {
   // Keeps a sample: a new block, which its user does not have yet.
   void add(const Sample& sample, const SampledStack& stack) SNUG_EXCLUDES(lock_);
   // Forgets the sample of a block that is about to be freed, or moved, and copies it to `was`; false if there is none.
+  // By any thread (release_sampled() in allocator/sampled_blocks.h): the block is that thread's meanwhile, so that the
+  // lock is taken anew for each of look_up(), remove() and give_block().
   bool remove(const void* block, Sample* was) SNUG_EXCLUDES(lock_);
   // Puts back, as it was or with another address and size, what remove() has copied.
   void put_back(const Sample& sample) SNUG_EXCLUDES(lock_);

@@ -91,7 +91,8 @@ constexpr ClassList class_list_of(const SizeClassParameters& map, size_t also = 
 inline constexpr size_t kPageWithHeader = 4608;
 
 // The default: that class, and those of DefaultSizeClassMap, which has each multiple of 16 up to 128. class_list_of()
-// adds no more than one class. What follows a change: docs/questions.md, "Where a change goes".
+// adds no more than one class; ClassList.DefaultHasAClassForAPageWithAHeader (tests/unit/size) and two claims pin the
+// present list. What follows a change: docs/questions.md, "Where a change goes".
 constexpr ClassList default_class_list() { return class_list_of(DefaultSizeClassMap::kParameters, kPageWithHeader); }
 
 }  // namespace snug

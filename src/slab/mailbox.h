@@ -93,7 +93,8 @@ class Mailbox {
   void open_all(Open open) SNUG_REQUIRES(lock_) {
     while (unopened_ != nullptr || has_mail()) open_for_another(open);
   }
-  // From now on no owner is expected to look.
+  // From now on no owner is expected to look: HeapTable::leave() calls this as the last thread ends, and each thread
+  // that frees (SlabHeap::send) brings its blocks home itself, until a thread takes the heap.
   void leave_unattended() SNUG_REQUIRES(lock_) { head_.fetch_or(kUnattended, kRelaxed); }
 
  private:

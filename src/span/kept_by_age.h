@@ -4,7 +4,9 @@
 // (decision 0069 names the exceptions), and a process that rests has given it all back when its age is up.
 //
 // A moment is the age at which the background thread purges, or up to twice that: the highest use in the current and in
-// the previous such interval is known. The caller holds the lock of the store, but for bound(). O(1).
+// the previous such interval is known. The caller, SpanStore or MappingStore, holds its own lock, but for bound() and
+// is_in_force(). The settings retain and retain_large bound it, purge_after is the age, and idle_thread and publish put
+// it in force. O(1).
 #pragma once
 
 #include <stddef.h>

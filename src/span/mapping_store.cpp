@@ -28,8 +28,14 @@ void* MappingStore::allocate(const LargeRequest& request) {
     const GateGuard guard(lock_, in_flight_);
     if (!promise_place()) return nullptr;
     MappedBlock* block = take_kept(usable, request);
-    if (block == nullptr) block = map_block(request, usable);
-    if (block == nullptr) {
+    const bool may_be = hold(block, usable);
+    if (may_be && block == nullptr) {
+      block = map_block(request, usable);
+      if (block == nullptr) let_go(block, usable);
+    } else if (!may_be && block != nullptr) {
+      keep(block);
+    }
+    if (!may_be || block == nullptr) {
       index_.withdraw_promise();
       return nullptr;
     }
@@ -115,8 +121,19 @@ bool MappingStore::keeps_too_much() const {
          kept - spared > by_age_.beyond(budget_.allowed(), bytes_usable_);
 }
 
+// How much of a block of that length would be written for the first time; of no block, all.
+size_t MappingStore::unwritten(const MappedBlock* block, size_t usable) {
+  return usable - min(usable, block == nullptr ? 0 : block->written);
+}
+
+// Counts that as held; false if the footprint's limit forbids it.
+bool MappingStore::hold(const MappedBlock* block, size_t usable) { return footprint_.take(unwritten(block, usable)); }
+
+// It does not come to that.
+void MappingStore::let_go(const MappedBlock* block, size_t usable) { footprint_.give(unwritten(block, usable)); }
+
 // The OS has to back what is written for the first time. If as much was purged before, that counts as a refault, and so
-// much more is kept from now on.
+// much more is kept from now on. It is held already.
 void MappingStore::write_up_to(MappedBlock* block, size_t usable) {
   if (usable <= block->written) return;
   const size_t more = usable - block->written;
@@ -280,11 +297,13 @@ const char* MappingStore::check() {
   size_t usable = 0;
   size_t mapped = 0;
   size_t kept = 0;
+  size_t written = 0;
   bool sound = true;
   index_.for_each([&](const MappedBlock& block) {
     lock_.assume_held();
     usable += block.usable;
     mapped += block.mapped;
+    written += block.written;
     sound = sound && block.usable <= block.written && block.written <= block.writable &&
             block.writable <= block.mapped && block.is_live() && index_.find(block.start) == &block;
   });
@@ -295,6 +314,7 @@ const char* MappingStore::check() {
     if (block->is_live()) return "mapping store: the cache holds a live block";
     if (index_.find(block->start) != nullptr) return "mapping store: a free mapping is in the index";
     mapped += block->mapped;
+    written += block->written;
   }
   for (MappedBlock* block = tails_.front(); block != nullptr; block = CacheList::next(block)) {
     kept += block->kept();
@@ -304,6 +324,8 @@ const char* MappingStore::check() {
   if (usable + usable_detached_ != bytes_usable_ || mapped + bytes_in_transit_ + mapped_detached_ != bytes_mapped_ ||
       kept != bytes_kept_.get())
     return "mapping store: the byte counts are wrong";
+  if (in_flight_.is_empty() && written != bytes_grown() - bytes_released_)
+    return "mapping store: the count of held bytes is wrong";
   return nullptr;
 }
 

@@ -9,7 +9,7 @@
 // never copies them.
 //
 //   bytes_kept_ == sum of `kept` over the cache and the tails;   every live block is in the index or in its owner's
-//   hands, no free one is
+//   hands, no free one is;   written_ - bytes_released_ == sum of `written` == what the footprint counts of the store
 //
 // Thread-safe. No system call happens under the lock: what it is about is in the thread's hands meanwhile, in neither
 // cache nor index, and a tail becomes a mapping of its own before it goes.
@@ -24,6 +24,7 @@
 #include "base/lock.h"
 #include "base/owner_counter.h"
 #include "base/pair.h"
+#include "span/footprint.h"
 #include "span/huge_page_gauge.h"
 #include "span/kept_budget.h"
 #include "span/kept_by_age.h"
@@ -70,8 +71,8 @@ class MappingStore {
   static constexpr size_t kMostForGrowth = 4096;
 
   // `grown`: bytes that the span store, which cannot use what is kept here, has taken from the OS so far.
-  constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const Atomic<size_t>& grown)
-      : grown_(grown), arena_(arena), gauge_(gauge), records_(arena) {}
+  constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const Atomic<size_t>& grown, Footprint& footprint)
+      : grown_(grown), arena_(arena), footprint_(footprint), gauge_(gauge), records_(arena) {}
 
   // Before any other use.
   void set_retention(Retention retention) {
@@ -93,7 +94,7 @@ class MappingStore {
     by_age_.set_wake_event(wake_event);
   }
 
-  // Null if the OS refuses, or at the bound on mappings.
+  // Null if the OS refuses, the limit on the footprint, or the bound on mappings.
   void* allocate(const LargeRequest& request);
   LargeFree free(void* start);
   // 0 if no live large block starts there. As a rule without the lock.
@@ -156,7 +157,8 @@ class MappingStore {
   static constexpr size_t kNotDue = SIZE_MAX;
   static constexpr uint64_t kNoneKept = UINT64_MAX;
 
-  // Makes system calls. `grown`: the bytes in total so far, as of grown_. Gives back the excess afterwards.
+  // Makes system calls. `grown`: the bytes in total so far, as of grown_. As many steps as are owed, without a bound;
+  // where nothing is kept, or on its way, what is owed is forgiven. Gives back the excess afterwards.
   void purge_for_growth_slowly(size_t grown) SNUG_EXCLUDES(lock_);
   void forgive(size_t grown) SNUG_REQUIRES(lock_);
   static size_t without_end(const MappedBlock& block, size_t bytes);  // under the lock
@@ -184,6 +186,9 @@ class MappingStore {
   bool keeps_too_much() const SNUG_REQUIRES(lock_);
   // purge_excess() until nothing is due, or the OS refuses; takes the lock each time.
   void give_back_excess() SNUG_EXCLUDES(lock_);
+  bool hold(const MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  void let_go(const MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  static size_t unwritten(const MappedBlock* block, size_t usable);
   void write_up_to(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   void shorten(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   template <class Act>
@@ -192,6 +197,8 @@ class MappingStore {
   bool make_writable(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   bool lengthen(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   void advise(MappedBlock* block) SNUG_REQUIRES(lock_);
+  // For a block that realloc has just made longer, where `written` bytes had been used: times the first touch of the
+  // next huge page behind them, or of small pages. The block is the caller's, so that no other thread uses it.
   void touch_by_the_clock(const MappedBlock& block, size_t written) SNUG_EXCLUDES(lock_);
   LargeFree reason_unknown(uintptr_t start) SNUG_REQUIRES(lock_);
   uintptr_t find_around(uintptr_t address) const SNUG_REQUIRES(lock_);
@@ -203,6 +210,7 @@ class MappingStore {
   const Atomic<size_t>& grown_;
   Atomic<uint32_t> purge_after_{Retention{}.milliseconds};
   MetaArena& arena_;
+  Footprint& footprint_;
 
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;

@@ -44,6 +44,7 @@ bool MappingStore::cut(MappedBlock* block, size_t length) {
 void MappingStore::count_cut(size_t mapped, size_t written, const MappedBlock& block) {
   bytes_mapped_ -= mapped - block.mapped;
   bytes_released_ += written - block.written;
+  footprint_.give(written - block.written);
 }
 
 // What lies beyond `usable` of a live block is kept no longer and becomes a mapping of its own, in neither cache nor

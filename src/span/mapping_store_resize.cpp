@@ -84,7 +84,11 @@ bool MappingStore::make_writable(MappedBlock* block, size_t usable) {
 }
 
 bool MappingStore::lengthen(MappedBlock* block, size_t usable) {
-  if (!make_writable(block, usable)) return false;
+  if (!hold(block, usable)) return false;
+  if (!make_writable(block, usable)) {
+    let_go(block, usable);
+    return false;
+  }
   const size_t kept = block->kept();
   bytes_usable_ += usable - block->usable;
   block->usable = usable;

@@ -1,7 +1,7 @@
 // MetaArena: memory for snug's own records, out of band so that user blocks and metadata never share an OS page.
-// Records are cut from mappings of 1 MiB, backed only where touched, and never given back: each user of the arena keeps
-// its free records in a free list (RecordPool). Where the OS refuses a mapping, the span store gives pages of its own
-// (span/span_store_records.cpp).
+// Records are cut from mappings of 1 MiB (down to 64 KiB where the OS refuses), backed only where touched, and never
+// given back: each user of the arena keeps its free records in a free list (RecordPool). Where the OS refuses a
+// mapping, the span store gives pages of its own (span/span_store_records.cpp).
 #pragma once
 
 #include <stddef.h>
@@ -23,8 +23,9 @@ class alignas(kCacheLine) MetaArena {
   // own memory reaches no record. To be called before the first record is allocated.
   void guard() { is_guarded_ = true; }
 
-  // Zeroed memory aligned to 64 bytes, or null. Thread-safe, O(1); maps more by a system call where its stock is used
-  // up.
+  // Zeroed memory aligned to 64 bytes, never given back, or null. Thread-safe, O(1). The caller may hold any lock but
+  // this one: memory is mapped ahead (stock_as_due()). Only where that was not enough it maps here: the one system call
+  // under a shared lock that is allowed (base/shared_holds.h).
   void* allocate(size_t bytes);
 
   // A mapping of its own, for a table that is longer than a record: zeroed, in whole OS pages, between two guard pages

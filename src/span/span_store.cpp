@@ -41,10 +41,12 @@ Span* SpanStore::locate_dirty(PageCount pages, Paging paging) {
 
 // A dirty span if there is one, else one that the OS must still back. The span is in no bin afterwards.
 Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
+  bool wants_huge = paging == Paging::kHuge;
   for (bool refused = false;;) {
     prepare_records();
     Span* span = locate_dirty(pages, paging);
-    if (span == nullptr && paging == Paging::kHuge && extend_wilderness(pages)) return wilderness_;
+    if (span == nullptr && wants_huge && extend_wilderness(pages)) return wilderness_;
+    wants_huge = false;  // where it is refused a chunk for it may do as small pages
     if (span == nullptr) span = bins(Paging::kSmall, false).shortest(pages);
     if (span != nullptr) {
       remove(span);
@@ -61,33 +63,39 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
   }
 }
 
-// Makes the wilderness long enough; false if there is no chunk for it, or the gauge advises against one.
+// Makes the wilderness long enough; false if there is no chunk for it, the gauge advises against one, or the
+// footprint's limit forbids it.
 bool SpanStore::extend_wilderness(PageCount pages) {
   for (;;) {
     if (wilderness_ != nullptr && wilderness_->pages >= pages) return true;
     const uint32_t now = os::milliseconds();
     if (!gauge_.recommends(now) && !misses_chunk(now)) return false;
+    if (!footprint_.has_room(kChunkSize)) return false;
     if (Span* chunk = bins(Paging::kHuge, false).shortest({kPagesPerChunk}); chunk != nullptr) {
       remove(chunk);
-      begin_wilderness(chunk);
-      return true;
+      return begin_wilderness(chunk);
     }
     if (!supply_chunk(Paging::kHuge)) return false;
     prepare_records();  // others may have taken them meanwhile
   }
 }
 
-// The chunk is in no bin.
-void SpanStore::begin_wilderness(Span* chunk) {
+// The chunk is in no bin, and clean; it is in one again where this is false.
+bool SpanStore::begin_wilderness(Span* chunk) {
+  if (!hold(count_clean(*chunk))) {
+    insert(chunk);
+    return false;
+  }
   retire_wilderness();
   wilderness_ = chunk;
   count_growth(chunk->first, {kPagesPerChunk});
   mark_dirty(chunk->first, {kPagesPerChunk});
   const uint32_t now = os::milliseconds();
   if (!refaulted_lately(now)) bytes_missing_ = 0;
-  if (bytes_missing_ == 0) return;
+  if (bytes_missing_ == 0) return true;
   bytes_missing_ -= min(bytes_missing_, kChunkSize);
   refaulted_since_ = now;
+  return true;
 }
 
 // Where a chunk's worth of memory went back lately, even dear huge pages are asked for: memory that is given back and
@@ -146,9 +154,10 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
 }
 
 // Cuts what was asked for out of a span that was located; null, and the span is in a bin again, without memory for a
-// record. `first_touch` becomes which pages of it may be touched and timed; it is null if none may.
-Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, Paging paging,
-                              FirstTouch* first_touch) {
+// record, or at the footprint's limit. `first_touch` becomes which pages of it may be touched and timed; it is null if
+// none may.
+Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch,
+                              Held held) {
   const bool at_wilderness = span == wilderness_;
   if (at_wilderness) wilderness_ = nullptr;
   const uint32_t skip = (0u - span->first.value) & (alignment.value - 1);
@@ -166,8 +175,12 @@ Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, 
     else if (rest != nullptr)
       insert(rest);
   }
-  span->free = false;
   const uint32_t dirty = count_dirty(*span);
+  if (held == Held::kNow && !hold(span->pages.value - dirty)) {
+    insert(merge_neighbours(span));
+    return nullptr;
+  }
+  span->free = false;
   span->backed = dirty == span->pages.value;
   span->zeroed = dirty == 0;
   span->grew = at_wilderness || !span->backed;
@@ -203,9 +216,29 @@ void SpanStore::free_all(SpanBatch& batch) {
   note_use();
   while (Span* span = batch.pop_front()) {
     mark_dirty(span->first, span->written);
+    let_go(count_clean(*span));
     insert(merge_neighbours(span));
     purge_as_due();
   }
+}
+
+// Counts so many pages as held; false, and nothing has changed, if the footprint's limit forbids it.
+bool SpanStore::hold(size_t pages) {
+  if (pages == 0) return true;
+  if (!footprint_.take(pages * kPageSize)) return false;
+  held_pages_ += pages;
+  return true;
+}
+
+void SpanStore::hold_anyway(size_t pages) {
+  footprint_.take_anyway(pages * kPageSize);
+  held_pages_ += pages;
+}
+
+void SpanStore::let_go(size_t pages) {
+  if (pages == 0) return;
+  held_pages_ -= pages;
+  footprint_.give(pages * kPageSize);
 }
 
 Span* SpanStore::merge_neighbours(Span* span) {

@@ -17,6 +17,7 @@
 //   for every chunk:   free spans do not overlap, and the entries lead to those that lie in bins; the rest is
 //                      allocated, or the wilderness's
 //   dirty_pages_       == number of dirty pages in free spans;   aging_pages_ == the same of those in the lists of ages
+//   held_pages_        == number of pages that are not free, or are dirty: what the footprint counts of the store
 //   chunks_            == number of chunks that are ours;   splits_ == number of neighbours that are not alike
 //   no two free spans of one chunk are neighbours; what is detached counts as allocated
 //   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,
@@ -35,6 +36,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "os/wake_event.h"
+#include "span/footprint.h"
 #include "span/given_lately.h"
 #include "span/huge_page_gauge.h"
 #include "span/kept_budget.h"
@@ -74,8 +76,8 @@ class SpanStore {
   // The part of a huge page, or of a span in one, that is worth breaking it for: one in so many.
   static constexpr uint32_t kPartWorthBreaking = 4;
 
-  constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge)
-      : page_map_(page_map), gauge_(gauge), arena_(arena), records_(arena) {}
+  constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge, Footprint& footprint)
+      : page_map_(page_map), gauge_(gauge), arena_(arena), footprint_(footprint), records_(arena) {}
 
   void set_retention(Retention retention) {
     bound_retention(retention.bytes, retention.bytes);
@@ -107,7 +109,8 @@ class SpanStore {
   }
 
   // A span of `pages` (1 … kPagesPerChunk); its first page's address is a multiple of `alignment` pages (a power of two
-  // up to kPagesPerChunk). Null if the OS refuses. The caller owns the entries and classes of its pages from now on.
+  // up to kPagesPerChunk). Null if the OS refuses, or the limit on the footprint; so below. The caller owns the entries
+  // and classes of its pages from now on.
   // `paging` is a wish about memory that is not there yet. Where it is huge pages, memory may be touched here, and the
   // touch timed; it still reads as it did.
   Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
@@ -200,18 +203,20 @@ class SpanStore {
 
   // Which memory of a span may be touched and timed for the gauge.
   enum class FirstTouch { kNone, kHuge, kSmall };
-  Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch)
-      SNUG_REQUIRES(lock_);
+  enum class Held { kNow, kAlready };  // when the footprint counts what is taken
+  Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch,
+                     Held held = Held::kNow) SNUG_REQUIRES(lock_);
   Span* locate_free(PageCount pages, Paging paging, bool is_for_run = false) SNUG_REQUIRES(lock_);
   Span* locate_dirty(PageCount pages, Paging paging) SNUG_REQUIRES(lock_);
   bool extend_wilderness(PageCount pages) SNUG_REQUIRES(lock_);
-  void begin_wilderness(Span* chunk) SNUG_REQUIRES(lock_);
+  bool begin_wilderness(Span* chunk) SNUG_REQUIRES(lock_);
   // True for so long after memory has gone back to the OS, and after each huge page that takes of it again: meanwhile
   // memory may be taken in dear huge pages.
   bool refaulted_lately(uint32_t now) const SNUG_REQUIRES(lock_) {
     return now - refaulted_since_ <= GivenLately::kSoon;
   }
   bool misses_chunk(uint32_t now) const SNUG_REQUIRES(lock_);
+  // What is left of the wilderness, if any, becomes an ordinary free span. No system call.
   void retire_wilderness() SNUG_REQUIRES(lock_);
   enum class Supply { kAny, kNew };
   bool supply_chunk(Paging paging, Supply supply = Supply::kAny) SNUG_REQUIRES(lock_);
@@ -232,6 +237,8 @@ class SpanStore {
   Span* take_row(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   // A free span begins at `at`. Where its first touch backs a huge page, the rest of it becomes dirty too.
   Span* take_for_run(PageId at, PageCount most) SNUG_REQUIRES(lock_);
+  bool backs_rest(const Span& span, PageCount most) SNUG_REQUIRES(lock_);
+  bool hold_for_run(PageId at, PageCount pages) SNUG_REQUIRES(lock_);
   bool may_extend_for_runs() const SNUG_REQUIRES(lock_) { return chunks_ < page_map_.chunks_for_runs(); }
   void put_in_run(Span* span) SNUG_REQUIRES(lock_);
   bool is_followed_by_free(PageId end, PageCount pages) const SNUG_REQUIRES(lock_);
@@ -252,6 +259,10 @@ class SpanStore {
   uint32_t count_dirty(const Span& span) SNUG_REQUIRES(lock_);
   void mark_dirty(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   void count_growth(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
+  size_t count_clean(const Span& span) SNUG_REQUIRES(lock_) { return span.pages.value - count_dirty(span); }
+  bool hold(size_t pages) SNUG_REQUIRES(lock_);
+  void hold_anyway(size_t pages) SNUG_REQUIRES(lock_);
+  void let_go(size_t pages) SNUG_REQUIRES(lock_);
   void detach(Span* span) SNUG_REQUIRES(lock_);
   void leave_hand(const Span& span) SNUG_REQUIRES(lock_);
   size_t purge_run(Span* span) SNUG_REQUIRES(lock_);
@@ -281,6 +292,7 @@ class SpanStore {
   alignas(kCacheLine) PageMap& page_map_;
   HugePageGauge& gauge_;
   MetaArena& arena_;
+  Footprint& footprint_;
   WakeEvent* wake_event_ = nullptr;
   Atomic<size_t> retain_{Retention{}.bytes};
   Atomic<size_t> retain_in_use_{Retention{}.bytes};
@@ -299,6 +311,7 @@ class SpanStore {
   size_t dirty_pages_ SNUG_GUARDED_BY(lock_) = 0;
   size_t aging_pages_ SNUG_GUARDED_BY(lock_) = 0;  // of those, what would go by age
   size_t free_pages_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t held_pages_ SNUG_GUARDED_BY(lock_) = 0;
   size_t dirty_detached_ SNUG_GUARDED_BY(lock_) = 0;  // pages of free spans that are detached
   size_t free_detached_ SNUG_GUARDED_BY(lock_) = 0;
   size_t chunks_ SNUG_GUARDED_BY(lock_) = 0;

@@ -118,6 +118,8 @@ const char* SpanStore::check() {
     return "span store: pages that no thread has detached count as detached";
   if (dirty_pages != dirty_pages_ || aging_pages != aging_pages_ || free_pages != free_pages_)
     return "span store: the page counts are wrong";
+  if (held_pages_ != chunks_ * kPagesPerChunk - free_pages_ - free_detached_ + dirty_pages_ + dirty_detached_)
+    return "span store: the count of held pages is wrong";
   for (const auto check : FixedArray{&SpanStore::check_chunks, &SpanStore::check_mappings})
     if (const char* const broken = (this->*check)(); broken != nullptr) return broken;
   return check_runs();

@@ -57,6 +57,9 @@ size_t SpanStore::purge_run(Span* span) {
   return purged ? pages.bytes() : 0;
 }
 
+// Called with the lock held. It is dropped for the system calls, under which a caller's heap lock may stay held; the
+// span is detached meanwhile: in no bin, and no neighbour finds it by an entry.
+//
 // Gives back the memory of a wholly free chunk, and its addresses too: they would count against the limits that the
 // process has, on addresses and on data, and what comes in their place is paged as its first user wishes. Returns the
 // bytes, 0 if the OS would not.
@@ -87,13 +90,14 @@ size_t SpanStore::give_back_chunk(Span* span) {
 
 // The dirty ones of the pages have gone back to the OS.
 void SpanStore::count_purged(Chunk& chunk, uint32_t first, PageCount pages) {
-  const size_t bytes = PageCount{chunk.count_dirty(first, pages)}.bytes();
+  const PageCount dirty{chunk.count_dirty(first, pages)};
   for_each_word(first, pages.value, [&](size_t word, uint64_t mask) {
     chunk.purged[word] |= chunk.dirty[word] & mask;
     store_shared(chunk.dirty[word], chunk.dirty[word] & ~mask);
   });
-  bytes_purged_ += bytes;
-  count_as_missing(bytes);
+  let_go(dirty.value);
+  bytes_purged_ += dirty.bytes();
+  count_as_missing(dirty.bytes());
 }
 
 // To the end of its bin, so that the next purge tries the others first.
@@ -109,6 +113,7 @@ void SpanStore::free_to_os(Span* span, PageCount touched) {
   LockGuard guard(lock_);
   note_use();
   mark_dirty(span->first, span->written);
+  let_go(count_clean(*span));
   if (count_dirty(*span) == 0 || page_map_.chunk(span->first).paging == Paging::kHuge) {
     insert(merge_neighbours(span));
     purge_as_due();

@@ -39,7 +39,9 @@ bool SpanStore::give_to_arena(Span* span) {
   // One page that is written to may back a whole huge one.
   const bool backs_all = was_clean && span->paging == Paging::kHuge;
   count_growth(page, {1});
+  hold_anyway(1 - page_map_.chunk(page).count_dirty(page.in_chunk(), {1}));
   if (backs_all) {
+    hold_anyway(count_clean(*span));
     count_growth(span->first, span->pages);
     mark_dirty(span->first, span->pages);
   }

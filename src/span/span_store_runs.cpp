@@ -51,6 +51,7 @@ Span* SpanStore::take_over_chunks(PageCount pages) {
 }
 
 Span* SpanStore::take_row(PageId first, PageCount pages) {
+  if (!hold_for_run(first, pages)) return nullptr;
   Span* const run = page_map_.entry(first).record<Span>();
   PageId next = first;
   bool grew = false;
@@ -66,18 +67,36 @@ Span* SpanStore::take_row(PageId first, PageCount pages) {
   return run;
 }
 
-// Takes up to so many pages of the free span that begins there.
+// True if the first touch of a part of the free span backs the rest of its chunk too.
+bool SpanStore::backs_rest(const Span& span, PageCount most) {
+  return !span.dirty && span.pages > most && page_map_.chunk(span.first).paging == Paging::kHuge;
+}
+
+// Counts as held what take_for_run() will take of the free spans that begin there, one behind the other.
+bool SpanStore::hold_for_run(PageId at, PageCount pages) {
+  size_t clean = 0;
+  for (uint32_t left = pages.value; left != 0;) {
+    const Span* const span = page_map_.entry(at).record<Span>();
+    const PageCount part{min(left, span->pages.value)};
+    const PageCount backed = backs_rest(*span, part) ? span->pages : part;
+    clean += backed.value - page_map_.chunk(at).count_dirty(at.in_chunk(), backed);
+    at = at + part;
+    left -= part.value;
+  }
+  return hold(clean);
+}
+
+// Takes up to so many pages of the free span that begins there. They are held already.
 Span* SpanStore::take_for_run(PageId at, PageCount most) {
   Span* const span = page_map_.entry(at).record<Span>();
+  const bool backs_all = backs_rest(*span, most);
   remove(span);
-  const bool backs_rest = !span->dirty && span->pages > most && page_map_.chunk(at).paging == Paging::kHuge;
-  if (backs_rest) {
-    // The first touch backs the rest of the chunk too.
+  if (backs_all) {
     count_growth(at, span->pages);
     mark_dirty(at, span->pages);
   }
-  Span* const taken = take_located(span, min(span->pages, most), {1}, Paging::kSmall, nullptr);
-  taken->grew = taken->grew || backs_rest;
+  Span* const taken = take_located(span, min(span->pages, most), {1}, Paging::kSmall, nullptr, Held::kAlready);
+  taken->grew = taken->grew || backs_all;
   return taken;
 }
 
@@ -203,7 +222,7 @@ bool SpanStore::is_followed_by_free(PageId end, PageCount pages) const {
 
 bool SpanStore::lengthen_run(Span* first, PageCount more) {
   const PageId end = first->first + first->run;
-  if (!is_followed_by_free(end, more)) return false;
+  if (!is_followed_by_free(end, more) || !hold_for_run(end, more)) return false;
   Span* last = first;
   while (last->first + last->pages != end) last = page_map_.entry(last->first + last->pages).record<Span>();
   PageId next = end;

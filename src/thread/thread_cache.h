@@ -85,16 +85,17 @@ class alignas(64) ThreadCache : public HeapCache {
   // cached blocks home. What the thread frees meanwhile goes home block by block.
   void close();
   void reopen();
-  // At the end of the thread: flushes all and gives the arrays back to the store.
+  // At the end of the thread, or in the child of a fork, where the thread is gone, by the one that reaps its cache:
+  // flushes all and gives the arrays back to the store.
   void retire();
 
   // In the child of a fork, where the thread and its TLS are gone: uses a copy of its state from now on.
   void continue_with(ThreadState* copy) { state_ = copy; }
 
-  // For another thread that holds the lock of the heap. raise_bases() shuts the owner off from the blocks in its
-  // arrays; true if there are any. Once the owner's earlier stores are visible (thread/cache_revocation.h),
-  // take_raised() sends home the blocks that the owner has not taken, unless the owner has had a slow operation
-  // meanwhile, and frees empty slabs.
+  // For another thread that holds the lock of the heap, which is in CacheRevocation; one thread at a time.
+  // raise_bases() shuts the owner off from the blocks in its arrays; true if there are any. Once the owner's earlier
+  // stores are visible (thread/cache_revocation.h), take_raised() sends home the blocks that the owner has not taken,
+  // unless the owner has had a slow operation meanwhile, and frees empty slabs.
   bool raise_bases();
   void take_raised();
   bool is_pending() const {

@@ -72,6 +72,7 @@ struct ThreadState {
   ThreadCache* cache;    // null until it begins
   uint16_t frees;        // made without a cache
   bool ended;            // its cache has ended: it gets no other
+  uint8_t asked;         // one more than the place of the callback that the thread is in (allocator/pressure.h), or 0
 };
 
 // The calling thread's state by address, and by offset from the thread pointer (base/thread_relative.h).

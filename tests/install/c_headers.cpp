@@ -1,6 +1,7 @@
 // A C++ program on snug's C headers. Where it is to be compiled by a certain standard, by no other.
 #include <snug/cell_heap_c.h>
 #include <snug/heap.h>
+#include <snug/limits.h>
 #include <snug/snug.h>
 
 #ifdef STANDARD

@@ -125,6 +125,7 @@ class Process {
 
   bool is_superfluous() const { return caches_.load() <= 1; }
   static bool sees_silent_threads() { return false; }
+  static bool looks_by_itself() { return false; }
   static bool is_final() { return true; }
   bool start_thread() {
     if (lives_ == kLives) return false;

@@ -62,6 +62,7 @@ class Waiter {
 
   static bool is_superfluous() { return false; }
   static bool sees_silent_threads() { return false; }
+  static bool looks_by_itself() { return false; }
   // False as long as the OS refuses.
   bool give_back_overdue() {
     if (refusals_ != 0) {

@@ -28,7 +28,8 @@ class RetentionThreshold {
   constexpr RetentionThreshold() = default;
   explicit constexpr RetentionThreshold(size_t bytes) : bytes_(bytes) {}
 
-  // True if a page that has become empty is kept; else the caller must give it back.
+  // True if a page that has become empty is kept; else the caller must give it back. The caller is in an operation of
+  // the cell heap, which alone guards the list. `Regions` has length_of and is_empty.
   template <class Regions>
   bool keeps(CellRegion* page) {
     if (page->is_kept != 0) return true;
@@ -44,7 +45,7 @@ class RetentionThreshold {
     return true;
   }
 
-  // No page is kept any more.
+  // No page is kept any more: to be called before pages are given back otherwise, as the list names them.
   void forget() {
     for (; listed_ != nullptr; listed_ = listed_->kept_next) strike(listed_);
     listed_bytes_ = 0;

@@ -14,7 +14,8 @@ namespace {
 class ChangedSettingsTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* key : {"retain", "retain_large", "purge_after"}) before_.push_back(pair_of(key));
+    for (const char* key : {"retain", "retain_large", "limit", "soft_limit", "purge_after"})
+      before_.push_back(pair_of(key));
   }
   void TearDown() override {
     for (const std::string& pair : before_) EXPECT_EQ(snug_set(pair.c_str()), 0);

@@ -55,6 +55,9 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   EXPECT_EQ(config.batch, Batching::kAdaptive);
   EXPECT_EQ(config.retain, 64 * kMiB);
   EXPECT_EQ(config.retain_large, 64 * kMiB);
+  EXPECT_EQ(config.limit, 0u);
+  EXPECT_EQ(config.soft_limit, 0u);
+  EXPECT_EQ(config.pressure, 0u);
   EXPECT_EQ(config.purge_after, 1000u);
   EXPECT_EQ(config.idle_thread, BackgroundThreadMode::kAuto);
   EXPECT_EQ(config.check, Checking::kOff);
@@ -66,9 +69,9 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
 
 TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
-      "classes:dense,sized_delete:trust,cache:1M,heaps:6,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:"
-      "on,"
-      "check:on,quarantine:3M,profile:512K,profile_out:/tmp/p,publish:on,served:/dev/null,report:/tmp/a "
+      "classes:dense,sized_delete:trust,cache:1M,heaps:6,batch:one,retain:2M,retain_large:3M,limit:2G,soft_limit:auto,"
+      "pressure:20,purge_after:5,idle_thread:on,check:on,quarantine:3M,profile:512K,profile_out:/tmp/"
+      "p,publish:on,served:/dev/null,report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
@@ -79,6 +82,9 @@ TEST_F(ConfigTest, EveryKey) {
   EXPECT_EQ(config.batch, Batching::kOne);
   EXPECT_EQ(config.retain, 2 * kMiB);
   EXPECT_EQ(config.retain_large, 3 * kMiB);
+  EXPECT_EQ(config.limit, 2048 * kMiB);
+  EXPECT_EQ(config.soft_limit, Config::kAutomatic);
+  EXPECT_EQ(config.pressure, 20u);
   EXPECT_EQ(config.purge_after, 5u);
   EXPECT_EQ(config.idle_thread, BackgroundThreadMode::kOn);
   EXPECT_EQ(config.check, Checking::kOn);
@@ -92,9 +98,10 @@ TEST_F(ConfigTest, EveryKey) {
 }
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
-  for (const char* pair : {"classes:dense", "sized_delete:check", "cache:1", "heaps:auto", "batch:adaptive", "retain:1",
-                           "retain_large:1", "purge_after:1", "idle_thread:off", "check:off", "quarantine:1",
-                           "profile:off", "profile_out:/tmp/p", "publish:on", "report:/dev/null", "served:/dev/null"}) {
+  for (const char* pair :
+       {"classes:dense", "sized_delete:check", "cache:1", "heaps:auto", "batch:adaptive", "retain:1", "retain_large:1",
+        "limit:off", "soft_limit:1K", "pressure:off", "purge_after:1", "idle_thread:off", "check:off", "quarantine:1",
+        "profile:off", "profile_out:/tmp/p", "publish:on", "report:/dev/null", "served:/dev/null"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
   }
@@ -311,16 +318,16 @@ TEST_F(ConfigTest, WhatWasComplainedOfIsMarkedInTheEnvironment) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "check", "8388608", "auto", "adaptive", "67108864", "67108864", "1000",
-                                  "auto",    "off",   "4194304", "off",  "",         "off",      "",         ""};
+  const char* const defaults[] = {"default", "check", "8388608", "auto", "adaptive", "67108864", "67108864",
+                                  "off",     "off",   "off",     "1000", "auto",     "off",      "4194304",
+                                  "off",     "",      "off",     "",     ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
-      "classes:dense,sized_delete:trust,cache:1,heaps:7,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:"
-      "on,check:"
-      "on,"
-      "quarantine:5,profile:4K,profile_out:/tmp/p,publish:on,report:/dev/null");
-  const char* const values[] = {"dense", "trust", "1", "7",    "one",    "2",  "3072",      "4",
-                                "on",    "on",    "5", "4096", "/tmp/p", "on", "/dev/null", ""};
+      "classes:dense,sized_delete:trust,cache:1,heaps:7,batch:one,retain:2,retain_large:3K,limit:auto,soft_limit:1M,"
+      "pressure:100,purge_after:4,idle_thread:on,check:on,quarantine:5,profile:4K,profile_out:/tmp/"
+      "p,publish:on,report:/dev/null");
+  const char* const values[] = {"dense", "trust", "1",  "7", "one",  "2",      "3072", "auto",      "1048576", "100",
+                                "4",     "on",    "on", "5", "4096", "/tmp/p", "on",   "/dev/null", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 

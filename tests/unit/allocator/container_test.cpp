@@ -1,11 +1,13 @@
 // What is kept in a process in a container of little memory.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <vector>
 
 #include "allocator/config.h"
 #include "os/own_group.h"
+#include "snug/limits.h"
 #include "snug/snug.h"
 
 namespace snug {
@@ -64,6 +66,52 @@ TEST(ContainerTest, ABurstLeavesLittle) {
     snug_get_stats(&stats);
     const bool says_so = stats.retain == 8 * kMiB && stats.retain_large == 8 * kMiB;
     return says_so && stats.bytes_retained <= 10 * kMiB;  // 8, and what is left of the last huge page
+  });
+  if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
+  EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
+}
+
+// A cache that grows without end, but for what the callback drops.
+std::vector<void*> cache;
+
+int drop_half(const snug_pressure*, void*) {
+  const size_t half = cache.size() / 2;
+  for (size_t i = half; i != cache.size(); ++i) snug_free(cache[i]);
+  cache.resize(half);
+  return half != 0 ? 1 : 0;
+}
+
+TEST(ContainerTest, ACallbackKeepsAProgramAlive) {
+  const OwnGroup group(200 * kMiB);
+  const auto outcome = group.ask([] {
+    ::setenv("SNUG_CONF", "soft_limit:auto", 1);
+    if (snug_on_pressure(drop_half, nullptr, SNUG_PRESSURE_SOFT) != 0) return false;
+    size_t filled = 0;
+    for (; filled < 500 * kMiB; filled += 10'000) {  // without a callback it holds 220 MiB soon, and is killed
+      void* const block = snug_malloc(10'000);
+      if (block == nullptr) return false;
+      memset(block, 1, 10'000);
+      cache.push_back(block);
+    }
+    snug_limits limits;
+    snug_get_limits(&limits);
+    return limits.soft_limit < 200 * kMiB && limits.asked >= 2 && limits.refused == 0;
+  });
+  if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
+  EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
+}
+
+TEST(ContainerTest, AtTheContainersLimitARequestIsRefusedInsteadOfTheProcessKilled) {
+  const OwnGroup group(200 * kMiB);
+  const auto outcome = group.ask([] {
+    ::setenv("SNUG_CONF", "limit:auto", 1);
+    size_t filled = 0;
+    while (void* const block = snug_malloc(10'000)) {
+      memset(block, 1, 10'000);
+      filled += 10'000;
+      if (filled > 300 * kMiB) return false;
+    }
+    return filled > 150 * kMiB;
   });
   if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
   EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);

@@ -82,6 +82,53 @@ TEST_F(MemoryLimitTest, WhatMakesNoSenseLimitsNothing) {
   EXPECT_EQ(limit("0::/" + std::string(5000, 'x')), SIZE_MAX);
 }
 
+TEST_F(MemoryLimitTest, TheRoomIsWhatAllInTheGroupLeave) {
+  say("memory.max", "max");
+  say("a/memory.max", "300000000");
+  say("a/memory.high", "200000000");
+  say("a/memory.stat", "anon 90000000\nfile 900000000\nkernel 4000000\nshmem 1000000\nsock 5000000\nanon_thp 77777777");
+  say("a/b/memory.max", "250000000");
+  say("a/b/memory.high", "max");
+  say("a/b/memory.stat", "anon 30000000\nshmem 0\n");
+  const auto room = [&](const std::string& groups) {
+    limit(groups);
+    return group_room((mount / "groups").c_str(), mount.c_str());
+  };
+  EXPECT_EQ(room("0::/a/b\n").most, 200000000u);
+  EXPECT_EQ(room("0::/a/b\n").high, 100000000u);
+  EXPECT_EQ(room("0::/c\n").most, SIZE_MAX);
+  EXPECT_EQ(room("0::/c\n").high, SIZE_MAX);
+  say("a/memory.stat", "anon 400000000\n");
+  EXPECT_EQ(room("0::/a\n").most, 0u);
+  say("memory/memory.limit_in_bytes", "50000000");
+  say("memory/memory.stat", "rss 1\ntotal_rss 20000000\ntotal_shmem 5000000\ntotal_cache 9999999\n");
+  EXPECT_EQ(room("4:memory:/\n").most, 25000000u);
+  EXPECT_EQ(room("4:memory:/\n").high, SIZE_MAX);
+}
+
+TEST_F(MemoryLimitTest, TheStallIsTheInnermostGroupsThatSaysIt) {
+  say("memory.pressure", "some avg10=9.00 avg60=0.00 avg300=0.00 total=1\nfull avg10=7.00 avg60=0.00 total=0");
+  say("a/memory.pressure", "some avg10=12.34 avg60=99.00 avg300=0.00 total=1\n");
+  say("machine", "some avg10=0.07 avg60=0.00 avg300=0.00 total=1\n");
+  const auto stall = [&](const std::string& groups, const char* machine) {
+    limit(groups);
+    return memory_stall((mount / "groups").c_str(), mount.c_str(), (mount / machine).c_str());
+  };
+  EXPECT_EQ(stall("0::/a/b\n", "machine"), 1234u);
+  EXPECT_EQ(stall("0::/c\n", "machine"), 900u);
+  fs::remove(mount / "memory.pressure");
+  EXPECT_EQ(stall("0::/c\n", "machine"), 7u);
+  EXPECT_EQ(stall("0::/c\n", "nowhere"), 0u);
+  say("machine", "full avg10=7.00\nsome avg60=3\n");
+  EXPECT_EQ(stall("0::/c\n", "machine"), 0u);
+}
+
+TEST_F(MemoryLimitTest, TheProcessHasMemoryOfItsOwn) {
+  const size_t before = anonymous_memory();
+  const std::string bytes(size_t{32} << 20, 'x');
+  EXPECT_GE(anonymous_memory(), before + (size_t{30} << 20)) << bytes[77];
+}
+
 TEST_F(MemoryLimitTest, AGroupOfOurOwnIsSeen) {
   const OwnGroup group(209715200);
   const auto outcome = group.ask([] { return memory_limit() == 209715200; });

@@ -12,7 +12,7 @@ namespace snug::unit {
 namespace {
 
 struct OwnBlocks : OwnSpans {
-  MappingStore mappings{arena, gauge, spans.bytes_grown()};
+  MappingStore mappings{arena, gauge, spans.bytes_grown(), footprint};
   LargeBlocks blocks{spans, mappings};
 
   size_t runs() { return spans.statistics().runs; }

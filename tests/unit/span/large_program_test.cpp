@@ -124,7 +124,8 @@ class LargeProgram {
   MetaArena arena_;
   HugePageGauge gauge_ = unit::compares_none();
   Atomic<size_t> grown_{0};
-  MappingStore large_{arena_, gauge_, grown_};
+  Footprint footprint_{arena_};
+  MappingStore large_{arena_, gauge_, grown_, footprint_};
   std::mt19937_64 random_;
   std::vector<Live> live_;
 };

@@ -35,7 +35,8 @@ class FreshMappingStoreTest : public testing::Test {
   MetaArena arena;
   HugePageGauge gauge = compares_none();
   Atomic<size_t> grown{0};
-  MappingStore large{arena, gauge, grown};
+  Footprint footprint{arena};
+  MappingStore large{arena, gauge, grown, footprint};
 };
 
 // A store that has learnt to keep 64 MiB, and is empty.

@@ -39,7 +39,8 @@ struct OwnSpans {
   MetaArena arena;
   PageMap page_map;
   HugePageGauge gauge = compares_none();
-  SpanStore spans{arena, page_map, gauge};
+  Footprint footprint{arena};
+  SpanStore spans{arena, page_map, gauge, footprint};
 
   OwnSpans() {
     if (!page_map.open()) ADD_FAILURE() << "the OS refuses a window";

@@ -1,0 +1,55 @@
+// Pressure: the program's callbacks that free memory (include/snug/limits.h).
+//
+// A thread is in one callback at a time: `thread_state.asked` names it, so that a request inside it asks no other. The
+// lock is held to read and change the table, never while a callback runs.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/fixed_array.h"
+#include "base/lock.h"
+#include "snug/limits.h"
+
+namespace snug {
+
+class Pressure {
+ public:
+  static constexpr size_t kMostCallbacks = 16;
+
+  // 0, or EINVAL or ENOSPC. Without levels it waits until no other thread is in the callback.
+  int watch(snug_pressure_callback callback, void* argument, unsigned levels);
+  // True if there is a callback for the level, and the calling thread is in none. Needs no lock.
+  bool may_ask(unsigned level) const;
+  // Calls the callbacks for the level, one after the other. The caller holds no lock of the allocator's. True if any
+  // has freed something.
+  bool ask(const snug_pressure& pressure);
+
+  void count_refusal() { refused_.fetch_add(1, kRelaxed); }
+  uint64_t asked() const { return asked_.load(kRelaxed); }
+  uint64_t refused() const { return refused_.load(kRelaxed); }
+
+  Lock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
+  // The child has the calling thread alone, which may be in a callback.
+  void after_fork_in_child() SNUG_UNPROVED;
+
+ private:
+  struct Watcher {
+    snug_pressure_callback callback = nullptr;
+    void* argument = nullptr;
+    unsigned levels = 0;
+    uint32_t threads = 0;  // that are in it
+  };
+
+  Watcher* find(snug_pressure_callback callback, void* argument) SNUG_REQUIRES(lock_);
+  void note_levels() SNUG_REQUIRES(lock_);
+
+  Lock lock_;
+  FixedArray<Watcher, kMostCallbacks> watchers_ SNUG_GUARDED_BY(lock_){};
+  Atomic<unsigned> levels_{0};  // for which there is a callback
+  Atomic<uint64_t> asked_{0};
+  Atomic<uint64_t> refused_{0};
+};
+
+}  // namespace snug
