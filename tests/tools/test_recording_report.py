@@ -170,6 +170,18 @@ class KnownFigures(Files):
         self.assertEqual(sum(cells[3::5]), totals["allocated_blocks"])
         self.assertEqual(sum(self.data["threads"]["allocated_bytes"]), totals["allocated_bytes"])
 
+    def test_sizes_of_each_slice_add_up_to_it(self):
+        slices, sizes = self.data["slices"], self.data["sizes"]
+        entries = [(row["size"], *row["series"][at:at + 4]) for row in sizes for at in range(0, len(row["series"]), 4)]
+        self.assertGreater(len({entry[1] for entry in entries}), 3)
+        live = 0
+        for slice_ in range(len(slices["end_ns"])):
+            of_slice = [entry for entry in entries if entry[1] == slice_]
+            self.assertEqual(sum(size * came for size, _, came, _, _ in of_slice), slices["allocated_bytes"][slice_])
+            self.assertEqual(sum(size * freed for size, _, _, freed, _ in of_slice), slices["freed_bytes"][slice_])
+            live += sum(came - freed for _, _, came, freed, _ in of_slice)
+            self.assertEqual(live, slices["live_blocks"][slice_])
+
     def test_without_stacks_no_function_is_named_and_the_way_to_them_is(self):
         process = snug("report", self.trace)
         self.assertIn("snug record --stacks", process.stdout)
@@ -255,6 +267,9 @@ class RandomTrace(Files):
             size = row["size"]
             told = (row["allocated_blocks"], row["peak_blocks"], row["live_at_end_blocks"], row["temporary_blocks"])
             self.assertEqual(told, (by_size[size]["allocated_blocks"], at_peak[size], left[size], by_size[size]["temporary_blocks"]))
+            came, freed, brief = (sum(row["series"][at::4]) for at in (1, 2, 3))
+            self.assertEqual((came, came - freed, brief), (told[0], told[2], told[3]))
+            self.assertEqual(row["series"][::4], sorted(set(row["series"][::4])))
         slices = data["slices"]
         self.assertLessEqual(len(slices["end_ns"]), 256)
         self.assertEqual(max(slices["most_live_bytes"]), most)

@@ -68,6 +68,7 @@ void HeapHistory::advance(std::uint64_t time) {
     slices_.halve(halvings);
     process_.halve(halvings);
     for (auto& [number, stack] : by_stack_) stack.series.halve(halvings);
+    for (auto& [size, of_size] : by_size_) of_size.series.halve(halvings);
     for (auto& [threads, series] : hand_overs_) series.halve(halvings);
     for (auto& of_size : lifetimes_)
       for (auto& series : of_size) series.halve(halvings);
@@ -97,6 +98,7 @@ void HeapHistory::come(const Event& event, trace::BlockId id, bool is_found) {
   stack.live.add(event.size, peaks_);
   stack.series.at(slice_).allocated.add(event.size);  // found ones, too: what comes less what goes is what lives
   of_size.live.add(event.size, peaks_);
+  ++of_size.series.at(slice_).allocated;
   if (is_found) {
     found_.add(event.size);
   } else {
@@ -145,7 +147,10 @@ void HeapHistory::go(const Event& event, bool stays_as_other) {
   block.stack->all.freed.add(block.size);
   block.stack->live.remove(block.size, peaks_);
   block.sums_of_size->live.remove(block.size, peaks_);
+  SizeSums& of_size = block.sums_of_size->series.at(slice_);
+  ++of_size.freed;
   if (is_temporary) {
+    ++of_size.temporary;
     sums.temporary.add(block.size);
     block.stack->all.temporary.add(block.size);
     block.sums_of_size->temporary.add(block.size);

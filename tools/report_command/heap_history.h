@@ -70,10 +70,25 @@ struct StackHistory {
   SlicedSeries<StackSums> series;
 };
 
+// Blocks of one size in a slice; the slice of a block's end is that of its free.
+struct SizeSums {
+  std::uint64_t allocated = 0;
+  std::uint64_t freed = 0;
+  std::uint64_t temporary = 0;
+
+  SizeSums& operator+=(const SizeSums& other) {
+    allocated += other.allocated;
+    freed += other.freed;
+    temporary += other.temporary;
+    return *this;
+  }
+};
+
 struct SizeHistory {
   LiveSums live;
   BlockSums allocated;
   BlockSums temporary;
+  SlicedSeries<SizeSums> series;
 };
 
 struct HandOverSums {

@@ -117,13 +117,19 @@ Json sizes_json(const HeapHistory& history) {
   const auto shown = rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), kMostSizes));
   std::partial_sort(rows.begin(), shown, rows.end(), before);
   Json all = Json::array();
-  for (auto row = rows.begin(); row != shown; ++row)
+  for (auto row = rows.begin(); row != shown; ++row) {
+    Json series = Json::array();
+    for (const auto& [slice, sums] : row->sums->series.entries())
+      for (const std::uint64_t number : {std::uint64_t{slice}, sums.allocated, sums.freed, sums.temporary})
+        series.push_back(number);
     all.push_back({{"size", row->size},
                    {"takes", bytes_on_snug(row->size)},
                    {"allocated_blocks", row->sums->allocated.blocks},
                    {"peak_blocks", row->at_peak.blocks},
                    {"live_at_end_blocks", row->sums->live.live().blocks},
-                   {"temporary_blocks", row->sums->temporary.blocks}});
+                   {"temporary_blocks", row->sums->temporary.blocks},
+                   {"series", std::move(series)}});
+  }
   return all;
 }
 
