@@ -12,7 +12,7 @@ import json
 import random
 import sys
 
-from made_up_extras import live_of, make_against, make_map, make_what_if
+from made_up_extras import live_of, make_against, make_lifetimes, make_map, make_sizes, make_what_if
 
 MIB = 1 << 20
 NAMES = [
@@ -162,39 +162,6 @@ def add_samples(chance, data, samples, duration):
     data["samples"] = made
 
 
-def add_sizes(chance, data, sizes):
-    made = []
-    for size in sorted({int(16 * 1.16**step) // 8 * 8 + (8 if step % 3 else 1) for step in range(sizes)}):
-        blocks = int(40000 / (1 + size / 400)) + chance.randrange(2000)
-        peak = blocks // chance.randrange(2, 60)
-        made.append(
-            {
-                "size": size,
-                "takes": -(-size // 16) * 16 if size < 512 else -(-size // 256) * 256,
-                "allocated_blocks": blocks,
-                "peak_blocks": peak,
-                "live_at_end_blocks": peak // chance.choice([1, 9, 900]),
-                "temporary_blocks": int(blocks * chance.choice([0, 0.05, 0.7])),
-            }
-        )
-    data["sizes"] = sorted(made, key=lambda one: -one["takes"] * one["peak_blocks"])
-
-
-def add_lifetimes(chance, data, slices):
-    sizes = [1] + [16 << step for step in range(0, 17)]
-    lives = [0, 1000, 10_000, 100_000, 10**6, 10**7, 10**8, 10**9, 10**10, None]
-    cells = []
-    for slice_ in range(slices):
-        for size in range(len(sizes)):
-            for life in range(len(lives)):
-                if chance.random() > 0.25 or (lives[life] is None and slice_ != slices - 1):
-                    continue
-                blocks = int(2 ** chance.uniform(0, 12) / (1 + (size - 4) ** 2 + 2 * (life - 3) ** 2) * 3)
-                if blocks:
-                    cells += [slice_, size, life, blocks, blocks * sizes[size]]
-    data["lifetimes"] = {"size_from": sizes, "life_from_ns": lives, "cells": cells}
-
-
 def add_threads(chance, data, threads, slices):
     names = [str(i + 1) for i in range(threads)]
     if threads > 12:
@@ -299,8 +266,8 @@ def make(
         "notes": ["3 damaged chunks were passed over."] if nodes > 50 else [],
     }
     add_samples(chance, data, samples, duration)
-    add_sizes(chance, data, sizes)
-    add_lifetimes(chance, data, slices)
+    data["sizes"] = make_sizes(chance, data, sizes)
+    data["lifetimes"] = make_lifetimes(chance, slices)
     add_threads(chance, data, threads, slices)
     add_findings(data)
     data["what_if"] = make_what_if(data) if what_if else None
@@ -346,6 +313,14 @@ def one_event():
     return data
 
 
+def brief():
+    few = {"nodes": 6, "slices": 3, "samples": 2, "sizes": 4, "threads": 2, "duration": 230_000_000}
+    data = make(seed=10, density=1, what_if=True, with_map=True, **few)
+    data["trace"]["events"] = 48
+    data["what_if"]["allocators"][0]["seconds"] = 0.1  # it is the best in everything
+    return data
+
+
 def foreign():
     data = copy.deepcopy(make(nodes=2, slices=2))
     data["format"] = "other/9"
@@ -359,6 +334,7 @@ DATA = {
     "no_samples": no_samples,
     "no_events": no_events,
     "one_event": one_event,
+    "brief": brief,
     "one_thread": lambda: make(seed=8, threads=1),
     "huge": lambda: make(
         seed=9,

@@ -1,9 +1,57 @@
-"""What only some of the made-up recordings have: a replay on allocators, a map of the heap, a second trace."""
+"""Parts of the made-up recordings: sizes and lifetimes of blocks; and what only some of them have: a replay on allocators,
+a map of the heap, a second trace."""
 
 
 def live_of(flat, to):
     nbytes = sum(flat[at + 1] - flat[at + 3] for at in range(0, len(flat), 7) if flat[at] <= to)
     return nbytes, sum(flat[at + 2] - flat[at + 4] for at in range(0, len(flat), 7) if flat[at] <= to)
+
+
+def make_sizes(chance, data, sizes):
+    live = data["slices"]["live_bytes"]
+    peak = live.index(max(live))
+    made = []
+    for size in sorted({int(16 * 1.16**step) // 8 * 8 + (8 if step % 3 else 1) for step in range(sizes)}):
+        most, kept = 2 + int(4000 / (1 + size / 400)), chance.choice([0.02, 0.3, 0.9])
+        series, there, high = [], 0, 0
+        for slice_ in range(len(live)):
+            came = chance.randrange(most) if chance.random() < 0.4 else 0
+            brief = int(came * chance.choice([0, 0.05, 0.7]))
+            freed = brief + int((there + came - brief) * (1 - kept) * chance.random())
+            there += came - freed
+            if slice_ <= peak:
+                high = there
+            if came or freed:
+                series += [slice_, came, freed, brief]
+        made.append(
+            {
+                "size": size,
+                "takes": -(-size // 16) * 16 if size < 512 else -(-size // 256) * 256,
+                "allocated_blocks": sum(series[1::4]),
+                "peak_blocks": high,
+                "live_at_end_blocks": there,
+                "temporary_blocks": sum(series[3::4]),
+                "series": series,
+            }
+        )
+    return sorted(made, key=lambda one: -one["size"] * one["peak_blocks"])
+
+
+def make_lifetimes(chance, slices):
+    """With the bins of snug report, and blocks in some of them."""
+    sizes = [0] + [2 << step for step in range(39)]
+    lives = [0] + [64 << step for step in range(39)] + [None]
+    cells = []
+    for slice_ in range(slices):
+        for size in range(3, 20):
+            for life in [*range(4, 24), len(lives) - 1]:
+                if chance.random() > 0.25 or (lives[life] is None and slice_ != slices - 1):
+                    continue
+                away = 6 if lives[life] is None else life - 9
+                blocks = int(2 ** chance.uniform(0, 12) / (1 + (size - 6) ** 2 + away**2 / 2) * 3)
+                if blocks:
+                    cells += [slice_, size, life, blocks, blocks * sizes[size]]
+    return {"size_from": sizes, "life_from_ns": lives, "cells": cells}
 
 
 def make_what_if(data):

@@ -22,7 +22,6 @@ from browser import Browser, find_browser  # noqa: E402
 
 MAKE_PAGE = HERE.parents[2] / "tools" / "report_command" / "page" / "make_page.py"
 MARKER = "<!--SNUG-DATA-->"
-THIN = "\u202f"
 folder = tempfile.TemporaryDirectory()
 
 
@@ -82,11 +81,12 @@ def in_bytes(number):
     value, unit = number, 0
     while value >= (1023.95 if unit else 1024):
         value, unit = value / 1024, unit + 1
-    return f"{value:.1f} {units[unit]}" if unit else f"{in_count(number)} B"
+    # A half is rounded up, as JavaScript does it.
+    return f"{int(value * 10 + 0.5) / 10:.1f} {units[unit]}" if unit else f"{in_count(number)} B"
 
 
 def in_count(number):
-    return f"{number:,}".replace(",", THIN)
+    return f"{number:,}"
 
 
 def text(selector):

@@ -48,8 +48,8 @@ class NumbersTest(PageCase):
         chromium.evaluate("document.querySelector('#sizes-body .rest').click()")
         self.assertEqual(chromium.evaluate("document.querySelectorAll('#sizes-body tbody tr').length"), len(data["sizes"]))
         self.assertEqual(chromium.evaluate("document.querySelectorAll('#what-if-body tbody tr').length"), 6)
-        self.assertIn("leanest", text("#what-if-body tr[data-key=snug]"))
-        self.assertIn("fastest", text("#what-if-body tr[data-key=mimalloc]"))
+        self.assertIn("least memory", text("#what-if-body tr[data-key=snug]"))
+        self.assertIn("least time", text("#what-if-body tr[data-key=mimalloc]"))
 
     def test_lifetimes_and_threads_have_the_sums_of_their_cells(self):
         data = self.opened("medium")

@@ -72,7 +72,7 @@
             element(
               "span",
               { class: "function" },
-              element("span", { class: "name" }, row.name),
+              element("span", { class: "name", title: row.name }, row.name),
               row.place ? element("small", {}, row.place) : null,
             ),
         },

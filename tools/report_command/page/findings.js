@@ -12,6 +12,17 @@
     spike: "short peak",
     peak: "peak",
   };
+  // What the share of a finding of the kind is of.
+  const OF = {
+    leak: "of the peak",
+    held: "of the peak",
+    temporary: "of all blocks",
+    rounding: "of the peak on snug",
+    growth: "of all bytes allocated",
+    handover: "of all blocks",
+    spike: "of the peak",
+    peak: "of the peak",
+  };
   // The tab of the flame graph in which a finding of the kind is visible.
   const TAB = { leak: "left", held: "left", temporary: "temporary", growth: "allocated", rounding: "peak", peak: "peak" };
 
@@ -66,7 +77,7 @@
           { class: "meter", "aria-hidden": "true" },
           element("i", { style: { width: `${(100 * part).toFixed(1)}%` } }),
         ),
-        element("span", {}, words.share(part, 1)),
+        element("span", {}, `${words.share(part, 1)} ${OF[finding.kind] || ""}`),
       ),
     );
   }

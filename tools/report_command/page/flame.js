@@ -28,13 +28,16 @@
       "Where more is live at the end of the selected time than at its beginning.",
     ],
   };
-  const state = { tab: "peak", unit: "bytes", find: "", compared: false };
+  // zoom, at: the nodes of the frame that fills the width and of the one that the keys are at. Other measures, times, colours
+  // and widths draw other frames, and keep these where they still have something.
+  const state = { tab: "peak", unit: "bytes", find: "", compared: false, zoom: -1, at: -1 };
   let recording = null;
   let chart = null;
   let parts = null; // the elements of the view
   let root = null; // of the drawn hierarchy
   let zoomed = null;
   let current = null; // the frame that the keys are at
+  let filled = ""; // what the table beneath the graph was made of
 
   // The other trace has numbers of the whole recording, and none of growth.
   const compared = () => state.compared && Snug.selection.all && recording.other(state.tab) !== null;
@@ -72,37 +75,6 @@
           )}; ${write(data.own)} by itself.`;
   }
 
-  function crumbs() {
-    const path = [];
-    for (let frame = zoomed; frame; frame = frame.parent) path.unshift(frame);
-    parts.crumbs.hidden = path.length < 2;
-    // A deep stack's way is long: its two ends say where one is.
-    const shown = path.length > 7 ? [path[0], null, ...path.slice(-5)] : path;
-    parts.crumbs.replaceChildren(
-      ...shown.map((frame) =>
-        element(
-          "li",
-          {},
-          frame === null
-            ? "…"
-            : frame === zoomed
-              ? element("span", { "aria-current": "true" }, frame.data.name)
-              : element(
-                  "button",
-                  {
-                    type: "button",
-                    onclick: () => {
-                      zoomTo(frame);
-                      parts.graph.focus({ preventScroll: true });
-                    },
-                  },
-                  frame.data.name,
-                ),
-        ),
-      ),
-    );
-  }
-
   function zoomTo(frame) {
     chart.zoomTo(frame); // calls back `zoomedTo`
     focusFrame(frame);
@@ -131,19 +103,32 @@
 
   function zoomedTo(frame) {
     zoomed = frame;
+    state.zoom = frame.data.node;
     fit();
-    current = frame;
+    mark(frame);
     crumbs();
     tell(frame);
   }
 
-  function focusFrame(frame) {
+  function crumbs() {
+    Snug.crumbs(parts.crumbs, zoomed, (frame) => {
+      zoomTo(frame);
+      parts.graph.focus({ preventScroll: true });
+    });
+  }
+
+  function mark(frame) {
     current = frame;
+    state.at = frame.data.node;
+  }
+
+  function focusFrame(frame) {
+    mark(frame);
     for (const group of parts.graph.querySelectorAll("g.at")) group.classList.remove("at");
     d3.select(parts.graph)
       .selectAll("g")
       .filter((one) => one === frame)
-      .each(function mark() {
+      .each(function add() {
         this.classList.add("at");
       });
     tell(frame);
@@ -187,8 +172,8 @@
   }
 
   function graph(own) {
-    zoomed = null;
-    const data = Snug.frames.tree(recording, own, compared() ? recording.other(state.tab)[state.unit] : null);
+    const data = Snug.frames.tree(recording, own, compared() ? recording.other(state.tab)[state.unit] : null, state.zoom);
+    const height = parts.graph.scrollTop;
     parts.graph.replaceChildren();
     chart = flamegraph()
       .width(parts.graph.clientWidth)
@@ -214,10 +199,16 @@
     parts.graph.querySelector("svg").setAttribute("aria-hidden", "true");
     finish();
     fit();
-    zoomed = root;
-    current = root;
+    const frames = new Map(root.descendants().map((frame) => [frame.data.node, frame]));
+    zoomed = frames.get(state.zoom) || root;
     crumbs();
-    tell(root);
+    const at = frames.get(state.at);
+    if (at && at !== root) focusFrame(at);
+    else {
+      current = zoomed;
+      tell(zoomed);
+    }
+    parts.graph.scrollTop = height;
     if (state.find) search();
   }
 
@@ -301,6 +292,10 @@
     for (const part of [parts.graph, parts.told]) part.hidden = nothing;
     parts.found.textContent = "";
     parts.crumbs.hidden = true;
+    const { from, to, all: whole } = Snug.selection;
+    const wanted = [state.tab, state.unit, whole, from, to].join();
+    const changed = wanted !== filled;
+    filled = wanted;
     if (nothing) {
       parts.graph.replaceChildren();
       chart = null;
@@ -313,6 +308,7 @@
       return;
     }
     graph(own[state.unit]);
+    if (!changed) return;
     parts.table.replaceChildren(Snug.functions.table(recording, own, state.unit, markFunction) || "");
     Snug.functions.filter(parts.table.firstElementChild, state.find);
   }
@@ -389,8 +385,9 @@
       "Functions",
       "Functions",
       "Each bar is a function, as wide as what it and the functions beneath it allocated. Equal " +
-        "colours are of one file or library. Click a bar to let it fill the width.",
+        "colours are of one file or library. Click a bar to let it fill the width; other times and measures keep it.",
       draw,
+      { painted: true },
     );
   }
 

@@ -4,7 +4,8 @@
   const HUES = [20, 32, 44, 10, 50, 26, 38, 2];
 
   // own, others: the nodes' own numbers, and those of the other trace or null. A frame's children are the largest first.
-  function tree(recording, own, others) {
+  // zoom: the node that fills the width, where it has a frame.
+  function tree(recording, own, others, zoom) {
     const { name, place, caller } = recording.data.nodes;
     const total = recording.withCalled(own);
     const theirs = others && recording.withCalled(others);
@@ -20,6 +21,11 @@
       (caller[node] < 0 ? top : made[caller[node]]).children.push(frame);
     }
     for (const one of [top, ...made]) if (one) one.children.sort((a, b) => b.value - a.value);
+    for (let node = zoom; node >= 0 && made[node]; node = caller[node]) {
+      const parent = caller[node] < 0 ? top : made[caller[node]];
+      parent.fade = true; // so the library draws what is around a frame that was zoomed to
+      for (const one of parent.children) one.hide = one !== made[node];
+    }
     return top;
   }
 

@@ -20,6 +20,7 @@
       caption: `${words.things(rows.length, "function", "functions")}, by ${unit}`,
       rows,
       key: (row) => row.name,
+      remember: "functions",
       sorted: 3,
       limit: SHOWN,
       last: (row) => STARTS.test(row.name),
@@ -34,7 +35,12 @@
               { class: "function" },
               element(
                 "button",
-                { type: "button", class: "name", title: "Mark it in the flame graph", onclick: () => mark(row.name) },
+                {
+                  type: "button",
+                  class: "link name",
+                  title: `Mark in the flame graph: ${row.name}`,
+                  onclick: () => mark(row.name),
+                },
                 row.name,
               ),
               row.place ? element("small", {}, row.place) : null,

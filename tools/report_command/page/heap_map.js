@@ -41,8 +41,8 @@
         : step === 10
           ? "all of it is in live blocks"
           : step === 0
-            ? "less than 10 % is in live blocks"
-            : `${10 * step} % is in live blocks`;
+            ? "less than 10% is in live blocks"
+            : `${10 * step}% is in live blocks`;
     return `At ${words.time(map.ns[column])}, ${words.bytes(map.bytes_per_row)} from ${map.row_address[row]}: ${told}.`;
   }
 
@@ -50,7 +50,7 @@
     const { map } = recording.data;
     if (!map || !map.columns.length || !map.row_address.length) {
       body.replaceChildren(
-        Snug.sentence("A map is made by a replay on snug: snug report without --no-replay."),
+        Snug.sentence("A map is made by a replay on snug: `snug report` makes one unless `--no-replay` stands there."),
       );
       return;
     }
@@ -121,7 +121,14 @@
         ),
         element("span", {}, "full"),
       ),
+      element(
+        "p",
+        { class: "hint" },
+        "A column is a moment of the replay: where the program calls the allocator often, they lie close in time.",
+      ),
+      Snug.parts.few(columns, recording) || "",
     );
+    if (at) go(...at);
   }
 
   function start(of) {
@@ -130,8 +137,9 @@
       "map",
       "Map of the heap",
       "Map",
-      "Where in memory the program's blocks lay. Pale rows that stay are memory that is held for few " + "blocks.",
+      "Where in memory the program's blocks lay in that replay. Nearly empty rows that stay are memory held for few blocks.",
       draw,
+      { painted: true },
     );
   }
 

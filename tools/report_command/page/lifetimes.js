@@ -14,6 +14,24 @@
           ? `${Number((bytes / 2 ** 20).toFixed(1))} MiB`
           : `${Number((bytes / 2 ** 30).toFixed(1))} GiB`;
 
+  // Which sizes and lifetimes occur in the recording, from the least to the most: the same for each selection, so that cells
+  // stay where they are. Lifetimes have one more, of the blocks that live at the end.
+  function used() {
+    const { life_from_ns: lives, cells } = recording.data.lifetimes;
+    const [rows, columns] = [new Set(), new Set()];
+    for (let at = 0; at < cells.length; at += 5) {
+      rows.add(cells[at + 1]);
+      columns.add(cells[at + 2]);
+    }
+    const end = lives.length - 1;
+    const lives_on = lives[end] === null && columns.delete(end);
+    const between = (set) => {
+      const [first, last] = [Math.min(...set), Math.max(...set)];
+      return set.size ? Array.from({ length: last - first + 1 }, (_, index) => first + index) : [];
+    };
+    return { rows: between(rows).reverse(), columns: [...between(columns), ...(lives_on ? [end] : [])] };
+  }
+
   function sums() {
     const { size_from: sizes, life_from_ns: lives, cells } = recording.data.lifetimes;
     const made = {
@@ -54,20 +72,11 @@
       );
       return;
     }
-    // Rows of sizes that do not occur at all would only push the others apart.
-    const used = sizes
-      .map((_, row) => row)
-      .filter((row) => lives.some((_, column) => made.blocks[row * lives.length + column] > 0));
-    const rows = used.length
-      ? sizes
-          .map((_, row) => row)
-          .slice(used[0], used[used.length - 1] + 1)
-          .reverse()
-      : [];
-    const at = (r, c) => rows[r] * lives.length + c;
+    const { rows, columns } = used();
+    const at = (r, c) => rows[r] * lives.length + columns[c];
     const text = (r, c) => {
       const blocks = made.blocks[at(r, c)];
-      const what = `of ${range(sizes, rows[r], short, sizes.length - 1)} that ${lived(lives, c)}`;
+      const what = `of ${range(sizes, rows[r], short, sizes.length - 1)} that ${lived(lives, columns[c])}`;
       return blocks
         ? `${words.blocks(blocks)} ${what}: ${words.bytes(made.bytes[at(r, c)])}, ${words.share(
             made[unit][at(r, c)],
@@ -92,9 +101,9 @@
       Snug.grid({
         id: "lifetimes-grid",
         caption: `${words.blocks(all)} (${words.bytes(Snug.sum(made.bytes))}), by size and lifetime`,
-        corner: "Size, from",
+        corner: "Size from ↓, lived from →",
         rows: rows.map((row) => short(sizes[row])),
-        columns: lives.map((life) => (life === null ? "to the end" : words.time(life))),
+        columns: columns.map((column) => (lives[column] === null ? "to the end" : words.time(lives[column]))),
         value: (r, c) => made[unit][at(r, c)],
         text,
         write: unit === "bytes" ? words.bytes : words.count,

@@ -37,7 +37,7 @@ PACKAGES = {
 # Our own scripts: each uses only what the ones before it have put into `Snug`; main.js starts them.
 SCRIPTS = ["words.js", "element.js", "recording.js", "selection.js", "views.js", "scheme.js", "tip.js", "table.js", "grid.js",
            "summary.js", "findings.js", "plot.js", "timeline.js", "brush.js", "parts.js", "functions.js", "frames.js",
-           "flame.js", "sizes.js", "lifetimes.js", "threads.js", "heap_map.js", "what_if.js", "against.js", "keys.js",
+           "crumbs.js", "flame.js", "sizes.js", "lifetimes.js", "threads.js", "heap_map.js", "what_if.js", "against.js", "keys.js",
            "main.js"]
 
 

@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const { element, words } = Snug;
+  const FEW = 20; // moments; fewer make no picture
   let plot = null;
 
   function draw(body, recording) {
@@ -10,7 +11,7 @@
     const on = recording.data.what_if && recording.data.what_if.on_snug;
     if (!on || !on.ns.length || !on.parts.length) {
       body.replaceChildren(
-        Snug.sentence("This is known once the recording has been replayed on snug: `snug report --replay` adds it."),
+        Snug.sentence("This is known from a replay on snug: `snug report` makes one unless `--no-replay` stands there."),
       );
       return;
     }
@@ -35,6 +36,7 @@
       ),
       box,
       most(on, sums),
+      few(on.ns.length, recording) || "",
     );
     const width = box.clientWidth;
     plot = new uPlot(
@@ -76,6 +78,18 @@
     );
   }
 
+  // A replay looks at memory every so many calls: where there are few, what to do about it. null: there are enough.
+  function few(times, recording) {
+    if (times >= FEW) return null;
+    const { events } = recording.data.trace;
+    return Snug.sentence(
+      `The replay looked at memory at ${words.things(times, "moment", "moments")} only, since the recording has ` +
+        `${words.things(events, "event", "events")}: what lies between is not known. Record a longer run, or let the program ` +
+        "do its work several times, to see more.",
+      "hint few",
+    );
+  }
+
   function tell(made, on, order) {
     const { left, top, idx, event } = made.cursor;
     if (left < 0 || !event || idx === null || idx === undefined) return Snug.tip.hide();
@@ -92,12 +106,13 @@
   function start(recording) {
     Snug.views.add(
       "parts",
-      "What it would be made of on snug",
+      "What the memory would be made of on snug",
       "On snug",
-      "The bytes that the program asked for, and what an allocator adds to " + "them.",
+      "What snug held in that replay, part on part: the bytes that the program asked for, and what the allocator added.",
       (body) => draw(body, recording),
+      { painted: true },
     );
   }
 
-  Snug.parts = { start };
+  Snug.parts = { start, few };
 })();

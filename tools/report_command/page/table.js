@@ -1,9 +1,11 @@
 // Tables that the reader sorts: a press on a column's heading sorts by it, largest first, and again the other way round.
 //   columns: { title, value(row), text(row), number (right-aligned), bar (a bar in the cell, as long as its value),
-//              node(row) (an element instead of the text), note (what the heading means) }
+//              node(row) (an element instead of the text), note (what the heading means),
+//              group (a heading over this column and its neighbours of the same) }
 "use strict";
 (() => {
   const { element } = Snug;
+  const kept = new Map(); // what the reader chose in a table, by its name
 
   function cell(column, row, longest, first) {
     const shown = column.node ? column.node(row) : column.text(row);
@@ -17,20 +19,34 @@
       made.append(
         element("i", {
           class: `bar ${column.bar === true ? "" : column.bar}`,
-          style: { width: `${(100 * part).toFixed(2)}%` },
+          style: { "--part": part.toFixed(4) },
         }),
       );
     }
     return made;
   }
 
+  // The row of headings over headings, or nothing.
+  function groups(columns) {
+    if (!columns.some((column) => column.group)) return "";
+    const made = [];
+    for (const { group } of columns) {
+      if (made.length && made[made.length - 1].group === group) ++made[made.length - 1].span;
+      else made.push({ group, span: 1 });
+    }
+    return element(
+      "tr",
+      { class: "groups" },
+      ...made.map(({ group, span }) => element("th", { scope: "colgroup", colspan: span }, group)),
+    );
+  }
+
   // limit: as many rows are shown, and the others at a press of a button. last(row): the row stays beneath the others.
-  // The table's `filter` takes a function that says which rows are shown.
-  function table({ caption, columns, rows, sorted = -1, key, limit = Infinity, last = () => false }) {
+  // The table's `filter` takes a function that says which rows are shown. remember: the table's name, by which one that is
+  // made later in its place keeps its order and length.
+  function table({ caption, columns, rows, sorted = -1, key, limit = Infinity, last = () => false, remember = caption }) {
     let wanted = () => true;
-    let by = sorted;
-    let falling = true;
-    let all = false;
+    let { by, falling, all } = kept.get(remember) || { by: sorted, falling: true, all: false };
     const body = element("tbody");
     const heads = columns.map((column, index) =>
       element(
@@ -46,12 +62,14 @@
 
     function expand() {
       all = true;
+      kept.set(remember, { by, falling, all });
       fill();
     }
 
     function press(index) {
       falling = by === index ? !falling : true;
       by = index;
+      kept.set(remember, { by, falling, all });
       fill();
     }
 
@@ -91,7 +109,13 @@
       element(
         "div",
         { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-        element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), body),
+        element(
+          "table",
+          {},
+          element("caption", {}, caption),
+          element("thead", {}, groups(columns), element("tr", {}, ...heads)),
+          body,
+        ),
       ),
       rest,
     );

@@ -4,6 +4,7 @@
   const { element, words } = Snug;
   // Lines switched off in the legend. The highest of each slice follows the live line so closely that it waits to be asked for.
   const hidden = new Set(["most"]);
+  const FEW = 8; // moments; fewer make no curve
   let recording = null;
   let plots = [];
 
@@ -17,12 +18,12 @@
       { key: "live", label: "live", color: "live", fill: true, ...withPeak(x, from0(slices.live_bytes), totals) },
       { key: "rounded", label: "live with snug's rounding", color: "rounded", x, y: from0(slices.rounded_bytes), dash: [5, 4] },
     ];
-    const sampled = (key, label, color, y, dots) => {
-      if (y && y.some((value) => value !== null)) all.push({ key, label, color, x: samples.ns, y, dots });
+    const sampled = (key, label, color, y) => {
+      if (y && y.some((value) => value !== null)) all.push({ key, label, color, x: samples.ns, y, dots: true });
     };
-    sampled("resident", "resident (the kernel's word)", "resident", samples.resident_bytes, true);
-    sampled("heap", "resident of the heap", "heap", samples.heap_bytes, false);
-    sampled("in_use", "in use (the allocator's word)", "in_use", samples.in_use_bytes, false);
+    sampled("resident", "resident (kernel)", "resident", samples.resident_bytes);
+    sampled("heap", "resident, heap alone", "heap", samples.heap_bytes);
+    sampled("in_use", "in use (allocator)", "in_use", samples.in_use_bytes);
     if (against) {
       all.push({
         key: "against",
@@ -43,7 +44,10 @@
     return { x: [...x.slice(0, at), ns, ...x.slice(at)], y: [...y.slice(0, at), bytes, ...y.slice(at)] };
   }
 
-  function series(line) {
+  // A dot for each moment at which memory was looked at, where there is room for them.
+  const dotted = (width) => recording.data.samples.ns.length * 10 < width;
+
+  function series(line, width) {
     const stroke = Snug.scheme.color(line.color);
     return {
       label: line.label,
@@ -54,7 +58,7 @@
       show: !hidden.has(line.key),
       alpha: line.thin ? 0.55 : 1,
       fill: line.fill ? Snug.plot.faint(line.color, 0.14) : undefined,
-      points: { show: Boolean(line.dots) && line.x.length < 400, size: 5, fill: stroke, stroke },
+      points: { show: Boolean(line.dots) && dotted(width), size: 5, fill: stroke, stroke },
     };
   }
 
@@ -78,10 +82,11 @@
     const width = ctx.measureText(text).width;
     const left = x + 10 * ratio + width > plot.bbox.left + plot.bbox.width;
     ctx.textAlign = left ? "right" : "left";
-    ctx.lineWidth = 4 * ratio;
-    const at = [text, x + (left ? -10 : 10) * ratio, y - 6 * ratio];
-    ctx.strokeText(...at);
-    ctx.fillText(...at);
+    const [from, under] = [x + (left ? -10 : 10) * ratio, y - 6 * ratio];
+    ctx.fillStyle = Snug.plot.faint("surface", 0.85); // lines go through beneath
+    ctx.fillRect((left ? from - width : from) - 3 * ratio, under - 12 * ratio, width + 6 * ratio, 16 * ratio);
+    ctx.fillStyle = Snug.scheme.color("ink");
+    ctx.fillText(text, from, under);
     ctx.restore();
   }
 
@@ -95,7 +100,7 @@
         cursor: { sync: { key: "snug" }, drag: { x: false, y: false }, points: { size: 7 } },
         scales: { x: { time: false, range: [0, end] }, y: { range: (_, low, high) => [0, Math.max(1, high) * 1.12] } },
         axes: Snug.plot.axes(),
-        series: [{}, ...shown.map(series)],
+        series: [{}, ...shown.map((line) => series(line, width))],
         padding: [8, 12, 0, 0],
         hooks: { drawClear: [Snug.plot.dim(recording)], draw: [peakMark], setCursor: [(plot) => tell(plot, shown)] },
       },
@@ -216,18 +221,22 @@
       "aria-roledescription": "chart",
       "aria-label": label(),
     });
+    const hints = element("div", { class: "hints" });
     body.replaceChildren(
       legend(shown),
       charts,
       told,
-      element(
-        "p",
-        { class: "hint" },
-        "Drag over the chart, or focus it and use " +
-          "the arrow keys (with Shift: shorter or longer), to select a time; all views follow. Esc shows everything again.",
-      ),
+      hints,
     );
     const width = charts.clientWidth;
+    hints.append(
+      ...[
+        "Drag over the chart, or focus it and use the arrow keys (with Shift: shorter or longer), to select a time; the " +
+          "views below follow. Esc shows everything again.",
+        "Live is what the program asked for and has not freed. Press a name above the chart to switch its line off or on.",
+        ...looked(width),
+      ].map((text) => Snug.sentence(text, "hint")),
+    );
     const box = element("div", { class: "plot" });
     const strip = element("div", { class: "plot" });
     charts.append(box, element("p", { class: "strip-name" }, "allocated in a second"), strip);
@@ -238,6 +247,24 @@
     if (focused) charts.focus({ preventScroll: true });
     follow(told);
     followed = told;
+  }
+
+  // What the dots are, and what to do where there are few of them.
+  function looked(width) {
+    const { samples, trace } = recording.data;
+    const times = samples.ns.length;
+    if (!times)
+      return ["Nobody looked at resident memory: `snug record` does it ten times a second; imported traces have none of it."];
+    const often = "`snug record` looks at resident memory and asks the allocator ten times a second, as a rule";
+    const told = dotted(width)
+      ? `A dot is a moment at which memory was looked at: ${often}. Between two dots nothing is known.`
+      : `The lines of resident memory and of what is in use go through ${words.things(times, "moment", "moments")}: ${often}.`;
+    if (times >= FEW) return [told];
+    return [
+      told,
+      `Here it was at ${words.things(times, "moment", "moments")} only, since the program ran for ` +
+        `${words.time(trace.duration_ns)}. Record a longer run, or let it do its work several times, to see more.`,
+    ];
   }
 
   let followed = null;
@@ -285,7 +312,7 @@
       "Time",
       "What the program held at each moment, what that takes in memory, and how fast it " + "allocated.",
       draw,
-      { follows: false },
+      { follows: false, painted: true },
     );
     // The charts stay, and draw the new selection at once: a brush that lags is of no use.
     Snug.selection.listen(() => {

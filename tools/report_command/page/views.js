@@ -8,8 +8,8 @@
   let queued = false;
 
   // draw(body) fills the view's body; `short` names it where there is little room;
-  // `follows` says whether the selection changes it.
-  function add(id, title, short, about, draw, { follows = true } = {}) {
+  // `follows` says whether the selection changes it; `painted`, whether the width and the colours do, beyond what CSS does.
+  function add(id, title, short, about, draw, { follows = true, painted = false } = {}) {
     const body = Snug.element("div", { class: "body", id: `${id}-body` });
     const section = Snug.element(
       "section",
@@ -19,13 +19,18 @@
       body,
     );
     document.getElementById("views").append(section);
-    all.push({ id, short, section, body, draw, follows, near: false, stale: true });
+    all.push({ id, short, section, body, draw, follows, painted, near: false, stale: true });
   }
 
   function drawOne(view) {
     view.stale = false;
+    const stops = () => [...view.body.querySelectorAll("button, input, [tabindex='0']")];
+    const focused = stops().indexOf(document.activeElement);
     try {
       view.draw(view.body);
+      // What had the focus may have been made anew.
+      if (focused >= 0 && !view.body.contains(document.activeElement) && stops()[focused])
+        stops()[focused].focus({ preventScroll: true });
       view.section.dataset.drawn = String(Number(view.section.dataset.drawn || 0) + 1);
     } catch (error) {
       console.error(`${view.id}:`, error);
@@ -58,18 +63,20 @@
       for (const view of all) if (view.follows) view.stale = true;
       queue();
     });
-    let width = window.innerWidth;
+    // The width of the views, and not the window's, which stays as it is when a scroll bar comes or goes.
+    const views = document.getElementById("views");
+    let width = views.clientWidth;
     let timer = 0;
-    window.addEventListener("resize", () => {
-      if (window.innerWidth === width) return; // a bar of the browser that comes and goes changes the height only
-      width = window.innerWidth;
+    new ResizeObserver(() => {
+      if (views.clientWidth === width) return;
+      width = views.clientWidth;
       clearTimeout(timer);
       timer = setTimeout(refresh, 120);
-    });
+    }).observe(views);
   }
 
   function refresh() {
-    for (const view of all) view.stale = true;
+    for (const view of all) if (view.painted) view.stale = true;
     queue();
   }
 

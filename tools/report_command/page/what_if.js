@@ -1,4 +1,4 @@
-// What would change: the recording replayed on other allocators.
+// What would change: the recorded calls made again on each of some allocators.
 "use strict";
 (() => {
   const { element, words } = Snug;
@@ -8,8 +8,8 @@
     if (!what || !what.allocators.length) {
       body.replaceChildren(
         Snug.sentence(
-          "`snug report --replay` replays the recording on the allocators of this machine, and adds here what " +
-            "each would take.",
+          "Nothing was replayed. `snug report TRACE -o PAGE` without `--no-replay` makes the recorded calls again on snug " +
+            "and on the C library's allocator, and shows here what each needed; `--replay jemalloc,mimalloc` takes others.",
         ),
       );
       return;
@@ -27,10 +27,10 @@
       value: (row) => (row.ok && row[field]) || 0,
       text: (row) => (row.ok && row[field] !== null ? write(row[field]) : "–"),
     });
+    const pace = what.speed === "recorded" ? "as fast as the program made them" : "as fast as the allocator can";
     const table = Snug.table({
-      caption: `${words.things(what.allocators.length, "allocator", "allocators")}, replayed ${
-        what.speed === "recorded" ? "at the recorded speed" : "as fast as each can"
-      }`,
+      caption: `${words.things(what.allocators.length, "allocator", "allocators")}; less is better in each column`,
+      remember: "what-if",
       rows: what.allocators,
       key: (row) => row.name,
       columns: [
@@ -44,15 +44,20 @@
               { class: "allocator" },
               element("b", {}, row.name),
               row.version ? element("small", {}, ` ${row.version}`) : "",
-              good.length > 1 && row === leanest ? mark("leanest") : "",
-              good.length > 1 && row === fastest ? mark("fastest") : "",
-              row.ok ? "" : element("small", { class: "why" }, row.why || "did not run"),
+              good.length > 1 && row === leanest ? mark("least memory") : "",
+              good.length > 1 && row === fastest ? mark("least time") : "",
+              row.ok ? "" : element("small", { class: "why" }, `Not replayed: ${row.why || "it did not run"}.`),
             ),
         },
-        number("Peak resident", "peak_resident_bytes", words.bytes),
-        number("At the end", "end_resident_bytes", words.bytes),
-        number("Processor time", "seconds", (seconds) => words.time(Math.round(seconds * 1e9))),
-        number("A call, mean", "mean_ns", (ns) => `${ns.toFixed(ns < 100 ? 1 : 0)} ns`),
+        number("Memory at its peak", "peak_resident_bytes", words.bytes, "most resident memory of the replaying process"),
+        number("Memory at the end", "end_resident_bytes", words.bytes, "its resident memory after the last call"),
+        number(
+          "Processor time",
+          "seconds",
+          (seconds) => words.time(Math.round(seconds * 1e9)),
+          "of the whole replay, user and system",
+        ),
+        number("Mean of a call", "mean_ns", (ns) => `${ns.toFixed(ns < 100 ? 1 : 0)} ns`, "time in the allocator's functions"),
       ],
     });
     body.replaceChildren(
@@ -62,11 +67,16 @@
               "p",
               { class: "told" },
               leanest === fastest
-                ? `${leanest.name} is both the leanest and the fastest here.`
-                : `${leanest.name} takes the least memory, ${fastest.name} the least time.`,
+                ? `${leanest.name} needed the least memory at its peak, and the least processor time.`
+                : `${leanest.name} needed the least memory at its peak, ${fastest.name} the least processor time.`,
             )
           : null,
         table,
+        Snug.sentence(
+          `The calls came ${pace}, once on each allocator, and each block was written to. The program's own work is not in ` +
+            "these times. One replay is a hint: `snug replay` repeats it, and tells how far the rounds differ.",
+          "hint",
+        ),
       ].filter(Boolean),
     );
   }
@@ -74,9 +84,10 @@
   function start(recording) {
     Snug.views.add(
       "what-if",
-      "What would change",
+      "What would change on another allocator",
       "Allocators",
-      "The same calls on other allocators: what they take, and how long they need.",
+      "The program's recorded calls of malloc and free, made again on each of these allocators: the memory that each held " +
+        "in RAM, and the time that it took.",
       (body) => draw(body, recording),
       { follows: false },
     );

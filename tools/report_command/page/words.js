@@ -1,12 +1,13 @@
-// Numbers as the page writes them: binary units with one decimal, counts in groups of three, times in the unit that fits.
+// Numbers as the page writes them, and the findings' sentences: binary units with one decimal, counts in groups of three,
+// times in the unit that fits.
 "use strict";
 const Snug = {};
 (() => {
   const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  const GAP = "\u202f"; // a thin space at which no line breaks
+  const GROUPS = /\B(?=(\d{3})+$)/g;
 
   const count = (number) =>
-    number === null || number === undefined ? "not known" : String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, GAP);
+    number === null || number === undefined ? "not known" : String(Math.round(number)).replace(GROUPS, ",");
 
   function bytes(number) {
     if (number === null || number === undefined) return "not known";
@@ -39,10 +40,10 @@ const Snug = {};
   const trimmed = (value) => String(Number(value.toPrecision(value >= 100 ? 4 : 3)));
 
   function share(part, whole) {
-    if (!whole) return "0 %";
+    if (!whole) return "0%";
     const percent = (100 * part) / whole;
-    if (percent > 0 && percent < 0.1) return "< 0.1 %";
-    return `${percent.toFixed(percent >= 99.95 || percent === 0 ? 0 : 1)} %`;
+    if (percent > 0 && percent < 0.1) return "< 0.1%";
+    return `${percent.toFixed(percent >= 99.95 || percent === 0 ? 0 : 1)}%`;
   }
 
   // The sizes of blocks are told to the byte as long as they can be read.
