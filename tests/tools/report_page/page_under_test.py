@@ -22,6 +22,7 @@ from browser import Browser, find_browser  # noqa: E402
 
 MAKE_PAGE = HERE.parents[2] / "tools" / "report_command" / "page" / "make_page.py"
 MARKER = "<!--SNUG-DATA-->"
+GAP = "\u00a0"  # between a number and its unit
 folder = tempfile.TemporaryDirectory()
 
 
@@ -82,7 +83,7 @@ def in_bytes(number):
     while value >= (1023.95 if unit else 1024):
         value, unit = value / 1024, unit + 1
     # A half is rounded up, as JavaScript does it.
-    return f"{int(value * 10 + 0.5) / 10:.1f} {units[unit]}" if unit else f"{in_count(number)} B"
+    return f"{int(value * 10 + 0.5) / 10:.1f}{GAP}{units[unit]}" if unit else f"{in_count(number)}{GAP}B"
 
 
 def in_count(number):

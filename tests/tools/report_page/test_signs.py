@@ -139,6 +139,14 @@ class WordsTest(PageCase):
         for one in told:
             self.assertRegex(one, r"\d% of ")
 
+    def test_no_line_ends_between_a_number_and_its_unit(self):
+        self.opened("medium")
+        chromium.evaluate("Snug.selection.set(40, 90)")
+        chromium.settle()
+        for selector in ("#time-body .selected span", "#summary .under", "#sizes-body td", "#what-if-body td:last-child"):
+            self.assertNotRegex(text(selector), r"\d (s|ms|ns|B|KiB|MiB)\b", selector)
+            self.assertRegex(text(selector), r"\d\u00a0(s|ms|ns|B|KiB|MiB)\b", selector)
+
     def test_numbers_are_written_as_in_the_findings(self):
         self.opened("medium")
         page = chromium.evaluate("document.querySelector('main').innerText")

@@ -2,7 +2,7 @@
 
 import unittest
 
-from page_under_test import PageCase, choose, chromium, in_bytes, in_count, text
+from page_under_test import GAP, PageCase, choose, chromium, in_bytes, in_count, text
 
 ROWS = "[...document.querySelectorAll('#BODY-body tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
 
@@ -86,7 +86,7 @@ class SizesTest(PageCase):
         for row in data["sizes"]:
             high, came, brief, end = count(row)
             if high or came or end:
-                wanted[in_bytes(row["size"]) if row["size"] >= 65536 else f"{in_count(row['size'])} B"] = [
+                wanted[in_bytes(row["size"]) if row["size"] >= 65536 else f"{in_count(row['size'])}{GAP}B"] = [
                     in_count(high),
                     in_bytes(row["size"] * high),
                     in_bytes(row["takes"] * high),

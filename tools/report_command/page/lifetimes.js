@@ -103,7 +103,10 @@
         caption: `${words.blocks(all)} (${words.bytes(Snug.sum(made.bytes))}), by size and lifetime`,
         corner: "Size from ↓, lived from →",
         rows: rows.map((row) => short(sizes[row])),
-        columns: columns.map((column) => (lives[column] === null ? "to the end" : words.time(lives[column]))),
+        // A heading stands in two lines, so that the columns are narrow.
+        columns: columns.map((column) =>
+          lives[column] === null ? "to the end" : words.time(lives[column]).replace(words.GAP, " "),
+        ),
         value: (r, c) => made[unit][at(r, c)],
         text,
         write: unit === "bytes" ? words.bytes : words.count,

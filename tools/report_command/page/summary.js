@@ -28,7 +28,7 @@
 
   // The unit of a number is smaller than the number.
   function split(text) {
-    const at = text.search(/ ?[A-Za-z%]+$/);
+    const at = text.search(/\s?[A-Za-z%]+$/);
     return at < 0 ? [text] : [text.slice(0, at), element("small", {}, text.slice(at))];
   }
 

@@ -57,7 +57,12 @@
           (seconds) => words.time(Math.round(seconds * 1e9)),
           "of the whole replay, user and system",
         ),
-        number("Mean of a call", "mean_ns", (ns) => `${ns.toFixed(ns < 100 ? 1 : 0)} ns`, "time in the allocator's functions"),
+        number(
+          "Mean of a call",
+          "mean_ns",
+          (ns) => `${ns.toFixed(ns < 100 ? 1 : 0)}${words.GAP}ns`,
+          "time in the allocator's functions",
+        ),
       ],
     });
     body.replaceChildren(

@@ -4,6 +4,7 @@
 const Snug = {};
 (() => {
   const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  const GAP = "\u00a0"; // no line ends between a number and its unit
   const GROUPS = /\B(?=(\d{3})+$)/g;
 
   const count = (number) =>
@@ -18,22 +19,22 @@ const Snug = {};
       value /= 1024;
       ++unit;
     }
-    return (number < 0 ? "−" : "") + (unit ? value.toFixed(1) : count(value)) + " " + UNITS[unit];
+    return (number < 0 ? "−" : "") + (unit ? value.toFixed(1) : count(value)) + GAP + UNITS[unit];
   }
 
   function time(ns) {
     if (ns === null || ns === undefined) return "not known";
-    if (ns === 0) return "0 s";
-    if (ns < 1e3) return `${count(ns)} ns`;
-    if (ns < 1e6) return `${trimmed(ns / 1e3)} µs`;
-    if (ns < 1e9) return `${trimmed(ns / 1e6)} ms`;
-    if (ns < 60e9) return `${trimmed(ns / 1e9)} s`;
+    if (ns === 0) return `0${GAP}s`;
+    if (ns < 1e3) return `${count(ns)}${GAP}ns`;
+    if (ns < 1e6) return `${trimmed(ns / 1e3)}${GAP}µs`;
+    if (ns < 1e9) return `${trimmed(ns / 1e6)}${GAP}ms`;
+    if (ns < 60e9) return `${trimmed(ns / 1e9)}${GAP}s`;
     if (ns < 3600e9) {
       const seconds = Math.round(ns / 1e9);
-      return seconds % 60 ? `${Math.floor(seconds / 60)} min ${seconds % 60} s` : `${seconds / 60} min`;
+      return seconds % 60 ? `${Math.floor(seconds / 60)}${GAP}min ${seconds % 60}${GAP}s` : `${seconds / 60}${GAP}min`;
     }
     const minutes = Math.round(ns / 60e9);
-    return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes / 60} h`;
+    return minutes % 60 ? `${Math.floor(minutes / 60)}${GAP}h ${minutes % 60}${GAP}min` : `${minutes / 60}${GAP}h`;
   }
 
   // Three digits tell enough; 1.50 is written 1.5.
@@ -47,11 +48,11 @@ const Snug = {};
   }
 
   // The sizes of blocks are told to the byte as long as they can be read.
-  const size = (number) => (number < 65536 ? `${count(number)} B` : bytes(number));
+  const size = (number) => (number < 65536 ? `${count(number)}${GAP}B` : bytes(number));
 
   const more = (number, write) => (number > 0 ? "+" : "") + write(number);
   const signedCount = (number) => (number < 0 ? "−" : "") + count(Math.abs(number));
   const things = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
 
-  Snug.words = { count, bytes, size, time, share, more, signedCount, things, blocks: (n) => things(n, "block", "blocks") };
+  Snug.words = { count, bytes, size, time, share, more, signedCount, things, blocks: (n) => things(n, "block", "blocks"), GAP };
 })();
