@@ -14,9 +14,9 @@
  *   beyond `limit`        the same, and once no callback frees anything more the request gets NULL with errno ENOMEM.
  *                         What is held exceeds the limit by snug's records alone
  *
- * `auto` for either follows the container (control groups), whatever else runs in it: `limit:auto` leads to the memory
- * that the container may have (memory.max), `soft_limit:auto` to where the kernel begins to slow it down (memory.high),
- * or to 7/8 of the other. Both are looked at every second.
+ * `auto` for either follows the container (control groups), whatever else runs in it: `limit:auto` is 15/16 of the
+ * memory that it leaves the heap (memory.max), `soft_limit:auto` leads to where the kernel begins to slow it down
+ * (memory.high), or is 7/8 of what it leaves. Both are looked at every second.
  */
 #ifndef SNUG_LIMITS_H
 #define SNUG_LIMITS_H

@@ -11,7 +11,10 @@ namespace snug {
 namespace {
 
 constexpr uint32_t kBetweenLooks = 1000;  // milliseconds
-constexpr size_t kPartSpared = 8;         // one in so many of the hard limit, where the container has no soft one
+// The parts of what the container leaves, one in so many, that the limits spare: the kernel counts its own memory for
+// the process too, and charges ahead; and others take memory between two looks.
+constexpr size_t kPartSpared = 16;
+constexpr size_t kPartSparedSoft = 8;  // where the container has no soft limit that is lower
 
 // Where a container's limits lie for what this heap holds: it may keep that, and get all that is left. What it holds
 // and has not written takes nothing of the container yet.
@@ -25,8 +28,8 @@ ContainerLimits container_limits(size_t held) {
   const size_t own = min(held, os::anonymous_memory());
   const auto with_own = [own](size_t left) { return left > SIZE_MAX - own ? SIZE_MAX : left + own; };
   const size_t most = with_own(room.most);
-  const size_t spared = most == SIZE_MAX ? most : most - most / kPartSpared;
-  return {most, min(with_own(room.high), spared)};
+  const auto spared = [most](size_t part) { return most == SIZE_MAX ? most : most - most / part; };
+  return {spared(kPartSpared), min(with_own(room.high), spared(kPartSparedSoft))};
 }
 
 // A container that may have all of the machine's memory limits nothing.

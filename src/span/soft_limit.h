@@ -29,9 +29,9 @@ class BasicSoftLimit {
   }
   // Changes the limit while so much is held. What was answered for is not asked for again.
   void set(size_t bytes, size_t held) {
-    const size_t mark = mark_.load(kRelaxed);
+    const bool was_passed = held > this->bytes() && held > bytes;
     bytes_.store(bytes, kRelaxed);
-    mark_.store(held <= bytes || mark == SIZE_MAX ? bytes : max(mark, bytes), kRelaxed);
+    mark_.store(was_passed ? max(mark_.load(kRelaxed), bytes) : bytes, kRelaxed);
     note(held);
   }
   // So much is held now.
