@@ -115,6 +115,7 @@ bool Allocator::open_parts() {
   if (config.publish || watches_memory()) config.idle_thread = BackgroundThreadMode::kOn;
   if (config.publish) {
     control.open(answer_tool, room_of_answer);
+    caches.number_threads();
     background.invite();
   }
   if (config.idle_thread != BackgroundThreadMode::kOff) {
@@ -293,6 +294,7 @@ void Allocator::after_fork_in_child() SNUG_UNPROVED {
   if (!is_open()) return;
   if (config.publish) background.invite();
   caches.count_anew();
+  caches.number_own();
   if (!forks_alone_) caches.orphan_others();
 }
 

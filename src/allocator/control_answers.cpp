@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocator/address_description.h"
 #include "allocator/allocator.h"
 #include "allocator/config.h"
 #include "allocator/profile_output.h"
@@ -86,6 +87,8 @@ int answer_tool(ControlCommand command, const char* words, os::OutputStream& out
       if (error == ENODATA) out.put("it has never profiled (snug ctl PID profile on)");
       return error;
     }
+    case ControlCommand::kAddress:
+      return describe_address(words, out);
   }
   return ENOSYS;
 }

@@ -104,6 +104,13 @@ size_t GuardedPages::size_of(const void* block, const char* call) const {
   return slot.size;
 }
 
+GuardedPages::View GuardedPages::view(const void* address) {
+  LockGuard guard(lock_);
+  const Slot& slot = slots_[slot_near(address)];
+  if (slot.state != State::kLive && slot.state != State::kFreed) return {};
+  return {slot.block, slot.size, slot.state == State::kLive, slot.allocated};
+}
+
 void GuardedPages::report(const void* address) const {
   const size_t number = slot_near(address);
   const Slot& slot = slots_[number];

@@ -48,6 +48,14 @@ class GuardedPages {
   void release(void* block, const char* call, const void* frame);
   size_t size_of(const void* block, const char* call) const;
 
+  // What the slot of the page has that an address lies on, or next to, which contains() accepts.
+  struct View {
+    uintptr_t block = 0;  // 0: it has had none, or a thread is changing it
+    size_t size = 0;
+    bool is_live = false;
+    CallStack allocated = {};
+  };
+  View view(const void* address) SNUG_EXCLUDES(lock_);
   // Reports what is wrong with an access at the address, which contains() accepts.
   void report(const void* address) const;
 

@@ -57,6 +57,20 @@ size_t Quarantine::fetch_any(Rested* leaving) {
   return 0;
 }
 
+bool Quarantine::holds(const void* block) {
+  if (limit_ == 0) return false;
+  for (size_t i = 0; i != kBatches; ++i) {
+    Batch& batch = batches_[i];
+    LockGuard guard(batch.lock);
+    for (uint32_t k = 0; k != batch.count; ++k)
+      if (batch.blocks[k].block == block) return true;
+  }
+  LockGuard guard(lock_);
+  for (size_t k = 0; k != count_; ++k)
+    if (ring_[(first_ + k) & (capacity_ - 1)].block == block) return true;
+  return false;
+}
+
 size_t Quarantine::take_any(Batch& batch, Rested* leaving) {
   if (!batch.lock.try_lock()) return 0;
   const size_t taken = batch.count;

@@ -58,6 +58,9 @@ class Quarantine {
   // handler may have interrupted the holder.
   size_t fetch_any(Rested* leaving);
 
+  // True if the block is in it. Other threads may take it out at once. O(blocks).
+  bool holds(const void* block);
+
   // Behind ForkOrder's locks: every batch's, where there are batches, then the ring's.
   void lock_for_fork() SNUG_UNPROVED;
   void unlock_after_fork() SNUG_UNPROVED;

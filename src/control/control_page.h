@@ -30,12 +30,13 @@ enum class ControlCommand : uint32_t {
   kProfileStart,  // the words are the distance in bytes
   kProfileStop,
   kProfileWrite,  // pprof's format
+  kAddress,       // what lies at the address in the words: JSON, one object
 };
 
 struct ControlPage {
   static constexpr char kName[] = "snug-control";
   static constexpr uint64_t kMagic = 0x314c544347554e53;  // "SNUGCTL1"
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   static constexpr size_t kHeaderBytes = 4096;
   static constexpr size_t kBytes = size_t{8} << 20;  // of which only what is written takes memory
   static constexpr size_t kMostAnswer = kBytes - kHeaderBytes;

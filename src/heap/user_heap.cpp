@@ -99,6 +99,22 @@ void UserHeap::put(size_t size_class, void* const* blocks, size_t count) {
   }
 }
 
+const Slab* UserHeap::slab_around(const void* address) const {
+  for (size_t c = 1; c < end_of_classes_; ++c) {
+    const SlabList* const lists[] = {&bins_[c].partial, &bins_[c].full};
+    for (const SlabList* list : lists)
+      for (const Slab* slab = list->front(); slab != nullptr; slab = SlabList::next(slab))
+        if (address_of(address) - address_of(slab->start) < slab->span->pages.bytes()) return slab;
+  }
+  return nullptr;
+}
+
+const HeapLarge* UserHeap::large_around(const void* address) const {
+  for (const HeapLarge* large = larges_.front(); large != nullptr; large = LargeList::next(large))
+    if (address_of(address) - address_of(large->start) < large->bytes) return large;
+  return nullptr;
+}
+
 bool UserHeap::hold(size_t bytes) {
   was_at_limit_ = bytes > limits_.most || held_ > limits_.most - bytes;
   if (was_at_limit_) return false;

@@ -94,6 +94,10 @@ class alignas(kCacheLine) UserHeap {
   }
   HeapLarge* first_large() SNUG_REQUIRES(lock_) { return larges_.front(); }
 
+  // The slab, or the large block, that lies around the address; null if there is none. O(slabs), O(large blocks).
+  const Slab* slab_around(const void* address) const SNUG_REQUIRES(lock_);
+  const HeapLarge* large_around(const void* address) const SNUG_REQUIRES(lock_);
+
   // Gives back empty slabs. Returns the bytes. O(classes).
   size_t release_empty() SNUG_REQUIRES(lock_);
   // The same, and gives the OS the OS pages of other slabs that hold no live block. O(slabs).

@@ -1,6 +1,9 @@
 #include "heap/user_heaps.h"
 
+#include <string.h>
+
 #include "base/algorithm.h"
+#include "base/atomic.h"
 #include "base/in_place.h"
 
 namespace snug {
@@ -91,6 +94,42 @@ HeapFigures UserHeaps::figures_of_all() {
     add_figures(heap, figures);
   });
   return figures;
+}
+
+bool UserHeaps::is_cached(UserHeap& heap, size_t size_class, uintptr_t block) {
+  for (const UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache)) {
+    const CacheHead& head = cache->heads[size_class];
+    const size_t held = head.held();
+    if (held > kMostRoom) continue;  // its thread is changing it
+    void** const base = head.base();
+    for (size_t i = 0; i != held; ++i)
+      if (load_shared(base[i]) == at<void>(block)) return true;
+  }
+  return false;
+}
+
+bool UserHeaps::view_block(const void* address, UserBlockView& view) {
+  if (!are_used()) return false;
+  bool is_found = false;
+  LockGuard guard(list_lock_);
+  for_each([&](UserHeap& heap) {
+    if (is_found) return;
+    const Operation operation(*this, heap);
+    if (const Slab* const slab = heap.slab_around(address); slab != nullptr) {
+      view.block = BlockView(*slab, address);
+      view.is_cached =
+          view.block.state == BlockView::State::kOut && is_cached(heap, view.block.size_class, view.block.start);
+    } else if (const HeapLarge* const large = heap.large_around(address); large != nullptr) {
+      view.block.start = address_of(large->start);
+      view.block.block_bytes = large->bytes;
+      view.block.state = BlockView::State::kOut;
+    } else {
+      return;
+    }
+    memcpy(view.name, heap.name(), sizeof view.name);
+    is_found = true;
+  });
+  return is_found;
 }
 
 size_t UserHeaps::trim(UserHeap& heap) {

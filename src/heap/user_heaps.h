@@ -17,6 +17,7 @@
 #include "heap/slab_records.h"
 #include "heap/user_cache.h"
 #include "heap/user_heap.h"
+#include "slab/block_view.h"
 #include "thread/array_store.h"
 
 namespace snug {
@@ -31,6 +32,13 @@ struct HeapFigures {
   uint64_t peak_held = 0;
   uint64_t limit = 0;  // 0: none
   uint64_t soft_limit = 0;
+};
+
+// What lies at an address of a user heap: a block, or what of a slab is none.
+struct UserBlockView {
+  BlockView block;  // of a large one start and length alone, and it is out
+  bool is_cached = false;
+  char name[UserHeap::kNameMax + 1] = {};
 };
 
 class UserHeaps {
@@ -100,6 +108,9 @@ class UserHeaps {
   // Returns the bytes.
   size_t trim(UserHeap& heap);
   size_t trim();
+  // False if no user heap has anything at the address. The heaps are walked, one at a time under its lock, as nothing
+  // else is known to stay. O(heaps + slabs + large blocks).
+  bool view_block(const void* address, UserBlockView& view);
   // Null, or the broken part of the invariant.
   const char* check();
 
@@ -139,6 +150,7 @@ class UserHeaps {
   void empty_all(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   void return_arrays(UserCache& cache);
   void take_orphans(UserHeap& heap) SNUG_REQUIRES(heap.lock());
+  static bool is_cached(UserHeap& heap, size_t size_class, uintptr_t block) SNUG_REQUIRES(heap.lock());
   void add_figures(UserHeap& heap, HeapFigures& figures) SNUG_REQUIRES(heap.lock());
   template <class Act>
   void for_each(Act act) SNUG_REQUIRES(list_lock_) {

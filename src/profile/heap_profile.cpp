@@ -211,6 +211,28 @@ void HeapProfile::give_block(void* block) {
   if (span != nullptr) pages_.let_go(span, touched);
 }
 
+bool HeapProfile::view_block(const void* address, BlockView& view) {
+  const LockGuard guard(lock_);
+  const SampledPages::Page* const page = state_ != nullptr ? pages_.page_of(address) : nullptr;
+  if (page == nullptr) return false;
+  view = pages_.view(*page, address);
+  return true;
+}
+
+bool HeapProfile::view_sample(const void* block, Sample* sample, SampledStack* stack) {
+  const LockGuard guard(lock_);
+  if (state_ == nullptr) return false;
+  const Sample* found = state_->buckets[bucket_of(block)];
+  while (found != nullptr && found->block != block) found = found->next;
+  if (found == nullptr) return false;
+  *sample = *found;
+  stack->count = 0;
+  for (uint32_t node = state_->sites[found->site].node; node != 0 && stack->count != SampledStack::kMost;
+       node = state_->tree[node].parent)
+    stack->frames[stack->count++] = state_->tree[node].address;
+  return true;
+}
+
 uint64_t HeapProfile::bytes_on_pages() {
   const LockGuard guard(lock_);
   return pages_.bytes_used();

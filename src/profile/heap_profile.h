@@ -91,6 +91,10 @@ class HeapProfile {
     const SampledPages::Page* const page = pages_.page_of(address);
     return page != nullptr ? pages_.block_size(*page) : 0;
   }
+  // False if the address lies on no page for samples.
+  bool view_block(const void* address, BlockView& view) SNUG_EXCLUDES(lock_);
+  // Copies the sample of the block that starts there, and its stack; false if there is none.
+  bool view_sample(const void* block, Sample* sample, SampledStack* stack) SNUG_EXCLUDES(lock_);
   uint64_t bytes_on_pages() SNUG_EXCLUDES(lock_);
   uint64_t blocks_on_pages() SNUG_EXCLUDES(lock_);
 

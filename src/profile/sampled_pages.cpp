@@ -23,11 +23,14 @@ SampledPages::Page* SampledPages::make_page(size_t size_class, Page* record) {
   page->start = spans_.page_map().start_of(span->first);
   page->size_class = static_cast<uint32_t>(size_class);
   page->slots = static_cast<uint32_t>(min(span->pages.bytes() / sizes.block_size, kMaxBlocksPerSlab));
-  spans_.page_map().set_entries(*span, PageEntry::other(page, kNumber));
   return page;
 }
 
-void SampledPages::add(size_t size_class, Page* page) { with_room_[size_class].push_front(page); }
+// The entries are set under the lock, so that a thread that holds it and meets one finds a page that is whole.
+void SampledPages::add(size_t size_class, Page* page) {
+  spans_.page_map().set_entries(*page->span, PageEntry::other(page, kNumber));
+  with_room_[size_class].push_front(page);
+}
 
 void* SampledPages::take(size_t size_class) {
   Page* const page = with_room_[size_class].front();
@@ -51,6 +54,23 @@ bool SampledPages::has_block_at(const Page& page, const void* address) const {
   const size_t offset = address_of(address) - address_of(page.start);
   const size_t slot = offset / block_size(page);
   return slot < page.slots && slot * block_size(page) == offset && tests_bit(page.taken, slot);
+}
+
+BlockView SampledPages::view(const Page& page, const void* address) const {
+  BlockView view;
+  view.slab = address_of(page.start);
+  view.slab_bytes = page.span->pages.bytes();
+  view.block_bytes = block_size(page);
+  view.size_class = page.size_class;
+  view.blocks = page.slots;
+  view.used = page.used;
+  view.slot = (address_of(address) - view.slab) / view.block_bytes;
+  if (view.slot >= page.slots) return view;
+  view.start = view.slab + view.slot * view.block_bytes;
+  view.state = tests_bit(page.taken, view.slot) ? BlockView::State::kOut
+               : view.slot < page.touched       ? BlockView::State::kFree
+                                                : BlockView::State::kNeverUsed;
+  return view;
 }
 
 Span* SampledPages::give(Page& page, const void* block, uint32_t* touched_pages) {

@@ -14,6 +14,7 @@
 
 #include "base/list.h"
 #include "size/class_table.h"
+#include "slab/block_view.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
 #include "span/span_store.h"
@@ -59,6 +60,8 @@ class SampledPages {
   // Under the lock: true if a sampled block starts there.
   bool has_block_at(const Page& page, const void* address) const;
   size_t block_size(const Page& page) const { return table_->classes[page.size_class].block_size; }
+  // Under the lock: what lies at an address of the page.
+  BlockView view(const Page& page, const void* address) const;
   // Bytes of all blocks there.
   uint64_t bytes_used() const { return bytes_used_; }
   uint64_t blocks_used() const { return blocks_used_; }

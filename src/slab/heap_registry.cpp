@@ -141,16 +141,33 @@ const char* HeapRegistry::fault_of(const void* block, SlabHeap* own) {
   return fault;
 }
 
-bool HeapRegistry::view_slab(PageId page, SlabView& view) {
+// Calls act(slab) for the slab on the page, under the lock of its heap; false if there is none. The page may have come
+// to another layer since its class was read: its entry has a number of that layer then, which may be no heap's id.
+template <class Act>
+bool HeapRegistry::look_at_slab(PageId page, Act act) {
   while (page_map().class_at(page.value) != 0) {
     const uint16_t id = page_map().entry(page).owner();
-    if (id == 0) return false;
-    const SlabHeap::Look look(*heap(id));
+    SlabHeap* const owner = id != 0 ? heap(id) : nullptr;
+    if (owner == nullptr) return false;
+    const SlabHeap::Look look(*owner);
     if (page_map().entry(page).owner() != id || page_map().class_at(page.value) == 0) continue;
-    view = SlabView(*page_map().entry(page).record<Slab>());
+    act(*page_map().entry(page).record<Slab>());
     return true;
   }
   return false;
+}
+
+bool HeapRegistry::view_slab(PageId page, SlabView& view) {
+  return look_at_slab(page, [&](const Slab& slab) { view = SlabView(slab); });
+}
+
+bool HeapRegistry::view_block(const void* address, BlockView& view) {
+  return look_at_slab(page_map().page_of(address), [&](Slab& slab) {
+    view = BlockView(slab, address);
+    view.heap = slab.owner;
+    if (view.state == BlockView::State::kOut && slab.remote(table_->classes[slab.size_class]).has(view.slot))
+      view.state = BlockView::State::kOnItsWay;
+  });
 }
 
 void HeapRegistry::take_home(size_t size_class, void* block) {

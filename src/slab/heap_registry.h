@@ -11,6 +11,7 @@
 #include "base/pair.h"
 #include "os/wake_event.h"
 #include "size/class_table.h"
+#include "slab/block_view.h"
 #include "slab/heap_table.h"
 #include "slab/slab_heap.h"
 #include "slab/slab_view.h"
@@ -23,6 +24,7 @@ class HeapRegistry {
  public:
   // Beside the shared heap.
   static constexpr size_t kMostHeaps = (size_t{1} << 16) - 2;
+  static constexpr uint16_t kSharedHeap = 1;  // its id, as it is the first that is made
 
   constexpr HeapRegistry(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
 
@@ -108,6 +110,8 @@ class HeapRegistry {
 
   // Copies what the slab on the page holds now; false if there is none. The calling thread holds no heap's lock.
   bool view_slab(PageId page, SlabView& view);
+  // The same of what lies at an address of the window.
+  bool view_block(const void* address, BlockView& view);
   // The list of heaps, as [first byte, end).
   Pair<uintptr_t, uintptr_t> heap_table_range() const { return heaps_.range(); }
 
@@ -140,6 +144,8 @@ class HeapRegistry {
   using Heaps = HeapTable<SlabHeap, StdAtomics, SharedLock>;
   static constexpr size_t kIds = kMostHeaps + 2;  // 0 is no heap's, 1 the shared heap's
 
+  template <class Act>
+  bool look_at_slab(PageId page, Act act);
   SlabHeap* make_heap(uint16_t id);
   // Checks the slabs that are in no list of their heaps. Takes the lock of each one's heap, one at a time.
   const char* check_full_slabs();

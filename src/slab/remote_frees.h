@@ -57,6 +57,8 @@ class RemoteFrees {
       visit(word, bits(word).exchange(0, kAcquire));
     }
   }
+  // True if the block is marked. Racy: it may be taken home at once.
+  bool has(size_t slot) { return (bits(slot / 64).load(kRelaxed) >> slot % 64 & 1) != 0; }
   // True if a word is named. Racy but for the holder of the heap's lock.
   bool any() const { return words_.load(kRelaxed) != 0; }
 

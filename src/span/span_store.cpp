@@ -340,6 +340,11 @@ bool SpanStore::was_used(PageId page) {
   return page_map_.class_at(page.value) == 0 && (tests_bit(chunk.dirty, place) || tests_bit(chunk.purged, place));
 }
 
+bool SpanStore::is_dirty(PageId page) {
+  LockGuard guard(lock_);
+  return tests_bit(page_map_.chunk(page).dirty, page.in_chunk());
+}
+
 SpanStatistics SpanStore::statistics() {
   LockGuard guard(lock_);
   const size_t ahead = wilderness_ == nullptr ? 0 : wilderness_->pages.bytes();

@@ -147,7 +147,8 @@ class SpanStore {
   // is not free. O(chunks of the run).
   bool resize_run(void* start, PageCount pages);
   // The start of the run that the address lies in, or null. Slow: for addresses at which no run begins.
-  void* run_around(const void* address);
+  // `length`, where it is asked for: the run's.
+  void* run_around(const void* address, PageCount* length = nullptr);
 
   // The owner of a span calls this before it purges so many bytes of it, in holes. True if it should: from now on the
   // OS backs the chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at
@@ -164,6 +165,8 @@ class SpanStore {
 
   // True if no slab lies on the page and something has, whether its memory is still there or not: that has been freed.
   bool was_used(PageId page);
+  // True if memory may be behind the page, whatever it is used for.
+  bool is_dirty(PageId page);
 
   // Purges everything but about `pad` bytes, and what is free in huge pages that are in use for more than three
   // quarters. True if anything was given back.

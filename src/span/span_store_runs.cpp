@@ -113,7 +113,7 @@ PageCount SpanStore::length_of_run(const void* start) const {
   return page_map_.start_of(span->first) == start ? span->run : PageCount{};
 }
 
-void* SpanStore::run_around(const void* address) {
+void* SpanStore::run_around(const void* address, PageCount* length) {
   if (!page_map_.contains(address)) return nullptr;
   LockGuard guard(lock_);
   const PageId page = page_map_.page_of(address);
@@ -124,6 +124,7 @@ void* SpanStore::run_around(const void* address) {
   if (!((page - before) < span->pages)) return nullptr;
   // Each span of a run but the last takes a whole chunk.
   while (span->run.value == 0) span = page_map_.entry(span->first - PageCount{kPagesPerChunk}).record<Span>();
+  if (length != nullptr) *length = span->run;
   return page_map_.start_of(span->first);
 }
 

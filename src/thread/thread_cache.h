@@ -119,7 +119,15 @@ class alignas(64) ThreadCache : public HeapCache {
     return allocations() != allocations_raised_;
   }
 
-  SlabHeap& heap() { return heap_; }
+  // For another thread that holds the lock of the heap: true if the block is in the array or the tray of its class. Its
+  // owner may put it there, or take it, meanwhile. O(blocks cached).
+  bool holds(size_t size_class, const void* block) const;
+
+  // The kernel's number of its thread; 0: was not asked for (ThreadCacheList::number_threads). Any thread may read it.
+  uint32_t thread_number() const { return load_shared(thread_number_); }
+  void set_thread_number(uint32_t number) { store_shared(thread_number_, number); }
+
+  SlabHeap& heap() const { return heap_; }
   const ThreadState& state() const { return *state_; }
 
   // Any thread may call these four; the answers are racy. Free blocks of the class in this cache:
@@ -220,6 +228,7 @@ class alignas(64) ThreadCache : public HeapCache {
   uint32_t raised_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;           // milliseconds: when the bases were last raised
   uint32_t slow_operations_ SNUG_GUARDED_BY(heap_.lock()) = 0;
   uint32_t scavenged_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // milliseconds
+  uint32_t thread_number_ = 0;
   OwnerCounter refills_;
   OwnerCounter flushes_;
   Trays* trays_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include "base/atomic.h"
 #include "base/in_place.h"
+#include "os/thread.h"
 
 namespace snug {
 
@@ -31,9 +32,14 @@ ThreadCache* ThreadCacheList::start() {
     SlabHeap::Hold hold(*heap);
     heap->caches().push_front(state.cache);
   }
+  number_own();
   // Last, because it may allocate.
   if (::pthread_setspecific(key_, state.cache) != 0) end(state.cache);  // a cache that nothing will end must not be
   return state.cache;
+}
+
+void ThreadCacheList::number_own() {
+  if (numbers_threads_ && thread_state.cache != nullptr) thread_state.cache->set_thread_number(os::thread_number());
 }
 
 ThreadCache* ThreadCacheList::make_cache(SlabHeap& heap) {

@@ -54,6 +54,11 @@ class ThreadCacheList {
   bool make_key(void (*thread_ends)(void*));
   bool has_key() const { return key_state_.load(kAcquire) == Key::kMade; }
   void open(const CacheLimits& limits) { limits_ = limits; }
+  // From now on each cache knows the kernel's number of its thread, by a system call as it begins. To be called before
+  // any cache begins.
+  void number_threads() { numbers_threads_ = true; }
+  // That system call for the calling thread's cache; in the child of a fork the thread has another number.
+  void number_own();
 
   // The calling thread's cache, made if there is none; null if it can have none.
   ThreadCache* start();
@@ -121,6 +126,7 @@ class ThreadCacheList {
   pthread_key_t key_ = 0;
   Atomic<Key> key_state_{Key::kNone};
   CacheLimits limits_;
+  bool numbers_threads_ = false;
 
   alignas(kCacheLine) SharedLock lock_;
   RecordPool<Unmade<ThreadCache>> records_ SNUG_GUARDED_BY(lock_);

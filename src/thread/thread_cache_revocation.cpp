@@ -3,9 +3,26 @@
 
 #include "base/algorithm.h"
 #include "thread/array_ends.h"
+#include "thread/head_table.h"
 #include "thread/thread_cache.h"
 
 namespace snug {
+namespace {
+
+// True if the block is among those that another thread's head leads to: from `below` places below its base up to its
+// top. The thread moves the top meanwhile: a difference that cannot be counts as nothing.
+bool is_among(const CacheHead& head, size_t below, size_t most, const void* block) {
+  const PlaceNumber top = load_shared(head.top_number);
+  const uint32_t base_low = load_shared(head.base_low);
+  const auto above = static_cast<int32_t>(CacheHead::lower_half(top) - base_low);
+  if (top == 0 || above > static_cast<int32_t>(most)) return false;
+  void** const base = place_at((top & ~PlaceNumber{UINT32_MAX}) | base_low);
+  for (void** place = base - below; place < base + above; ++place)
+    if (load_shared(*place) == block) return true;
+  return false;
+}
+
+}  // namespace
 
 bool ThreadCache::raise_bases() {
   heap_.lock().assume_held();
@@ -42,6 +59,14 @@ void ThreadCache::take_raised() {
     flushes_.add(1);
   }
   heap_.release_empty(0);  // as the owner sleeps and will not free them
+}
+
+bool ThreadCache::holds(size_t size_class, const void* block) const {
+  heap_.lock().assume_held();
+  const Array& array = arrays_[size_class];
+  if (array.places != 0 && is_among(state_->heads[size_class], array.pending, array.places, block)) return true;
+  const size_t tray = tray_of(registry_.table(), size_class);
+  return tray != 0 && is_among(state_->heads[tray], 0, Trays::kMost, block);
 }
 
 void ThreadCache::lower_bases() {

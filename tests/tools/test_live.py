@@ -249,7 +249,7 @@ class LiveTest(unittest.TestCase):
             page = page_of(child.pid)
             with self.assertRaises(OSError):
                 os.ftruncate(page, 0)
-            for command in (7, 99, 0xffffffff, 2, 4):
+            for command in (7, 8, 99, 0xffffffff, 2, 4):
                 os.pwrite(page, b"\xff" * 256, 36)
                 os.pwrite(page, struct.pack("<I", command), 24)
                 self.ask_anew(page)

@@ -15,6 +15,7 @@
 #include "config/config_command.h"
 #include "ctl_command/ctl_command.h"
 #include "doctor/doctor_command.h"
+#include "inspect_command/inspect_command.h"
 #include "library/allocator_catalogue.h"
 #include "measure/measure_command.h"
 #include "profile_command/profile_command.h"
@@ -41,6 +42,7 @@ constexpr const char* kExamples = R"(Examples:
   snug profile ./job                                       which stacks hold its memory?
   snug top                                                 what do running processes keep in memory?
   snug stats 1234                                          and one of them; snug ctl 1234 purge
+  snug inspect 1234 0x7f2a41c04010                         what is this address, and what allocated it?
   snug report job.trace -o job.html                        what does that show? a page, and what to do
   snug replay job.trace --allocators glibc,jemalloc        which allocator serves that best?
   snug config                                              settings, and what is in force here
@@ -78,6 +80,7 @@ int run_tool(std::vector<std::string> arguments) {
   const StatsCommand stats(app);
   const TopCommand top(app);
   const CtlCommand ctl(app);
+  const InspectCommand inspect(app);
   const ConfigCommand config(app);
   const ClassesCommand classes(app);
   const TraceCommand trace(app);
@@ -102,6 +105,7 @@ int run_tool(std::vector<std::string> arguments) {
   if (stats.chosen()) return stats.execute();
   if (top.chosen()) return top.execute();
   if (ctl.chosen()) return ctl.execute();
+  if (inspect.chosen()) return inspect.execute();
   if (classes.chosen()) return classes.execute();
   if (trace.chosen()) return trace.execute();
   if (replay.chosen()) return replay.execute();

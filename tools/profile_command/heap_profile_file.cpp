@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "library/elf_file.h"
+#include "library/symbol_bias.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 #include "trace_command/call_stacks.h"
@@ -85,22 +86,6 @@ void add_numbers(const Fields& fields, std::vector<std::uint64_t>& numbers) {
   for (Fields packed(fields.bytes); !packed.at_end();) numbers.push_back(packed.number());
 }
 
-// What the address in a file's table of symbols is less its offset in the file, there.
-std::uint64_t bias_at(const std::string& path, std::uint64_t offset) {
-  try {
-    const FileBytes file(path);
-    const auto header = file.read<Elf64_Ehdr>(0, "the header");
-    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return 0;
-    for (std::uint64_t i = 0; i != header.e_phnum; ++i) {
-      const auto segment = file.read<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr), "the segments");
-      if (segment.p_type == PT_LOAD && segment.p_offset <= offset && offset - segment.p_offset < segment.p_filesz)
-        return segment.p_vaddr - segment.p_offset;
-    }
-  } catch (const UserError&) {
-  }
-  return 0;
-}
-
 std::string bytes_of_hex(const std::string& text) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < text.size(); i += 2)
@@ -145,7 +130,7 @@ class RawProfile {
       if (mapping != mappings_.end()) {
         const std::uint64_t offset = address - mapping->second.start + mapping->second.offset;
         auto [bias, is_new] = biases.try_emplace(location.mapping, 0);
-        if (is_new) bias->second = bias_at(text(mapping->second.path), offset);
+        if (is_new) bias->second = symbol_bias(text(mapping->second.path), offset);
         address = offset + bias->second;
       }
       trace::Event frame;

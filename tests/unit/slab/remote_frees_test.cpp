@@ -56,6 +56,9 @@ TEST(RemoteFrees, ABlockThatIsThereIsSeen) {
   record->add(0, 0b110);
   EXPECT_EQ(record->add(0, 0b100), Frees::Added::kTwice);
   EXPECT_EQ(record->add(0, 0b1), Frees::Added::kMore);
+  record->add(2, 0b1000);
+  for (size_t slot = 0; slot != kWords * 64; ++slot)
+    EXPECT_EQ(record->has(slot), slot == 0 || slot == 1 || slot == 2 || slot == 131) << slot;
 }
 
 TEST(Mailbox, TheFirstItemIsLeftToAnOwnerThatComesBy) {

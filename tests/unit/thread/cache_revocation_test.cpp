@@ -158,6 +158,24 @@ TEST_F(CacheRevocationTest, AnOwnerThatComesByKeepsWhatItHas) {
   put(other, block);
 }
 
+TEST_F(CacheRevocationTest, ACacheHoldsWhatItIsShutOffFromUntilThatIsTaken) {
+  put_many(small, take_many(small, 50));
+  const std::vector<void*> blocks = cached_blocks(small);
+  void* const live = take(other);
+  const auto holds = [&](const void* block, size_t c) {
+    SlabHeap::Visit visit(heap);
+    return cache.holds(c, block);
+  };
+  for (void* block : blocks) EXPECT_TRUE(holds(block, small));
+  EXPECT_FALSE(holds(blocks.front(), other));
+  EXPECT_FALSE(holds(live, other));
+  ASSERT_TRUE(raise());
+  for (void* block : blocks) EXPECT_TRUE(holds(block, small)) << "it may still be its owner's";
+  take_raised();
+  for (void* block : blocks) EXPECT_FALSE(holds(block, small)) << "it is home";
+  put(other, live);
+}
+
 TEST_F(CacheRevocationTest, AnOwnerThatNeedsABlockFindsItsOwn) {
   put_many(small, take_many(small, 50));
   const std::vector<void*> blocks = cached_blocks(small);

@@ -1,0 +1,17 @@
+// What lies at an address of the process, for a tool that asks (allocator/control_answers.h): a block, its state, its
+// slab and heap; free memory that is kept; snug's own records; or nothing of the heap's.
+//
+// Any number may be asked for: no byte at the address is read. Each part of the heap is asked under its lock, one after
+// the other. A block that stays live meanwhile is told as live; one that other threads allocate or free at the moment
+// is told as it was at some time in between.
+#pragma once
+
+#include "os/output_stream.h"
+
+namespace snug {
+
+// Writes one JSON object (snug.address/1) of the address, which is in hexadecimal digits after 0x. 0, or EINVAL for any
+// other words. Thread-safe; the caller holds no lock. O(memory of the parts that have to be walked).
+int describe_address(const char* words, os::OutputStream& out);
+
+}  // namespace snug

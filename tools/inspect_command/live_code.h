@@ -1,0 +1,39 @@
+// LiveCode: what a running process has mapped where, and the functions that addresses of its code lie in.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace_command/symbols.h"
+
+namespace snug::tool {
+
+class LiveCode {
+ public:
+  // Names the functions of these addresses, of code. What stands in the way is said on standard error.
+  LiveCode(pid_t pid, const std::vector<std::uint64_t>& addresses);
+
+  // What is mapped at the address: a file's path, "[stack]" and the like, "" for memory without a name; nothing if
+  // nothing is.
+  std::optional<std::string> mapping_at(std::uint64_t address) const;
+  // The functions that one of these addresses lies in, innermost first: where functions are inlined, in several.
+  const std::vector<Symbol>& functions_at(std::uint64_t address) const { return functions_.at(address); }
+
+ private:
+  struct Mapping {
+    std::uint64_t start = 0, end = 0, offset = 0;
+    std::string path;
+  };
+  const Mapping* at(std::uint64_t address) const;
+  void name(const std::vector<std::uint64_t>& addresses);
+
+  std::vector<Mapping> mappings_;  // by address
+  std::map<std::uint64_t, std::vector<Symbol>> functions_;
+};
+
+}  // namespace snug::tool
