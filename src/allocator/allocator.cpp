@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "allocator/control_answers.h"
+#include "allocator/profile_output.h"
 #include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/fatal.h"
@@ -14,6 +15,7 @@
 #include "os/memory_limit.h"
 #include "os/process.h"
 #include "os/thread.h"
+#include "os/told_signal.h"
 #include "thread/array_store.h"
 #include "thread/head_table.h"
 
@@ -79,7 +81,17 @@ bool Allocator::open() {
     if (!is_open() && !open_parts()) return false;
   }
   watch_forks();
+  watch_signal();
   return true;
+}
+
+void Allocator::watch_signal() {
+  if (config.profile_signal == 0 || watches_signal_.exchange(true)) return;
+  if (os::await_signal(config.profile_signal, tell_of_profile_signal)) return;
+  Text<160> line;
+  line.add("snug: SNUG_CONF: profile_signal: signal ").add(uint64_t{config.profile_signal});
+  line.add(" has a handler already, or is ignored, and stays as it is\n");
+  write_line(line.data(), line.size());
 }
 
 void Allocator::watch_faults() {
@@ -112,10 +124,11 @@ bool Allocator::open_parts() {
   user_heaps.open(*table);
   bound_heaps();
   bound_memory();
-  if (config.publish || watches_memory()) config.idle_thread = BackgroundThreadMode::kOn;
-  if (config.publish) {
-    control.open(answer_tool, room_of_answer);
-    caches.number_threads();
+  if (config.publish) control.open(answer_tool, room_of_answer);
+  if (config.publish) caches.number_threads();
+  if (config.writes_profiles()) control.open_for_work(write_profile_as_told);
+  if (control.is_open() || watches_memory()) config.idle_thread = BackgroundThreadMode::kOn;
+  if (control.is_open()) {
     background.invite();
   }
   if (config.idle_thread != BackgroundThreadMode::kOff) {
@@ -125,6 +138,7 @@ bool Allocator::open_parts() {
     registry.set_wake_event(background.wake_event());
   }
   if (config.report[0] != 0 && config.reporting == Reporting::kStatistics) peak.watch();
+  if (config.profile_at != 0) peak.tell_growth(config.profile_at, [] { allocator.control.nudge(); });
   open_checks();
   open_.store(true, kRelease);
   return true;
@@ -289,10 +303,11 @@ void Allocator::after_fork_in_child() SNUG_UNPROVED {
   revocation.after_fork_in_child();
   peak.after_fork_in_child();
   control.after_fork_in_child();
+  forget_profiles_written();
   user_heaps.note_child();
   shared_allocations.store(0, kRelaxed);  // the child counts its own
   if (!is_open()) return;
-  if (config.publish) background.invite();
+  if (control.is_open()) background.invite();
   caches.count_anew();
   caches.number_own();
   if (!forks_alone_) caches.orphan_others();

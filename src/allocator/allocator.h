@@ -47,7 +47,7 @@ struct Allocator {
   CacheRevocation revocation{registry};
   UserHeaps user_heaps{arena, spans, arrays};  // those that the program makes
   Pressure pressure;                           // with callbacks
-  ControlThread control;                       // with publish:on
+  ControlThread control;                       // with publish:on, profile_at or profile_signal
   BackgroundThread background;
 
   alignas(kCacheLine) Atomic<uint64_t> shared_allocations{0};  // by threads without a cache
@@ -92,11 +92,16 @@ struct Allocator {
   // key or EINVAL for a mistake, which the message tells, or ENOMEM. The caller holds no lock.
   int change_settings(const char* text, Text<256>& message);
 
-  // With publish:on, makes page and thread for tools, unless they are there. The caller holds no lock.
+  // Makes page and thread for tools, or for profiles, if they are asked for and are not there. The caller holds no
+  // lock.
   void start_control();
 
   // Registers the fork handlers, if possible before any other library does.
   void watch_forks();
+
+  // With profile_signal, sets up its handler. Called without a lock when the allocator has opened; only the first call
+  // does anything.
+  void watch_signal();
 
   // Called before the first block is handed out on a guarded page; not earlier, so that it finds a fault handler of the
   // program's. Any thread may call it, as often as it likes: only the first call registers the handler. The caller
@@ -153,6 +158,7 @@ struct Allocator {
   Atomic<bool> checked_{false};
   Atomic<bool> watches_forks_{false};
   Atomic<bool> watches_faults_{false};
+  Atomic<bool> watches_signal_{false};
   bool configured_ = false;
   uint32_t watched_at_ = 0;   // milliseconds; the background thread's
   bool forks_alone_ = false;  // between the handlers of one fork; with other threads under opening_

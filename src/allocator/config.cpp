@@ -4,6 +4,7 @@
 
 #include "allocator/class_file.h"
 #include "allocator/config_keys.h"
+#include "allocator/config_value.h"
 #include "allocator/environment.h"
 #include "allocator/reported_mistakes.h"
 #include "base/algorithm.h"
@@ -13,6 +14,7 @@
 #include "base/text.h"
 #include "os/appended_file.h"
 #include "os/process.h"
+#include "os/told_signal.h"
 #include "profile/sample_distance.h"
 
 namespace snug {
@@ -51,7 +53,11 @@ const ConfigKey kConfigTable[kConfigKeys] = {
      "the mean distance between samples of the heap profile, which runs from the start; 512K is usual"},
     {"profile_out", "path",
      "file to which the heap profile is written when the process exits, for pprof; %p in it, or else a suffix, is the "
-     "process's number"},
+     "process's number, %n counts the files that it writes"},
+    {"profile_at", "off|+bytes",
+     "also each time that the heap holds so much more than at the last profile; implies idle_thread:on"},
+    {"profile_signal", "off|signal",
+     "also when the process gets this signal, by number, or SIGHUP, SIGUSR1 or SIGUSR2; implies idle_thread:on"},
     {"publish", "off|on",
      "on: tools of the same user may ask the running process for its statistics and heap profile, and have it give "
      "memory back; implies idle_thread:on"},
@@ -65,50 +71,10 @@ namespace {
 
 static_assert(HeapRegistry::kMostHeaps == 65534, "what is said of a bad value names it");
 
-struct Word {
-  const char* bytes;
-  size_t length;
-  bool is(const char* other) const { return strlen(other) == length && memcmp(bytes, other, length) == 0; }
-};
+using Word = ConfigValue;
 
 // The text that follows a bad value in its complaint.
 using Reason = ClassFileFault;
-
-// Reads the digits that the word begins with; returns how many they are, 0 if their value exceeds `most`.
-size_t parse_digits(Word word, uint64_t most, uint64_t* result) {
-  uint64_t value = 0;
-  size_t i = 0;
-  for (; i < word.length && word.bytes[i] >= '0' && word.bytes[i] <= '9'; ++i) {
-    const auto digit = static_cast<uint64_t>(word.bytes[i] - '0');
-    if (digit > most || value > (most - digit) / 10) return 0;
-    value = value * 10 + digit;
-  }
-  *result = value;
-  return i;
-}
-
-bool parse_number(Word word, uint64_t most, uint64_t* result) {
-  return word.length != 0 && parse_digits(word, most, result) == word.length;
-}
-
-// Reads a number of bytes, with a suffix K, M or G or without one, up to `most`.
-bool parse_size(Word word, uint64_t most, uint64_t* result) {
-  uint64_t value = 0;
-  const size_t digits = parse_digits(word, most, &value);
-  if (digits == 0 || digits + 1 < word.length) return false;
-  unsigned shift = 0;
-  if (digits != word.length) {
-    const char suffix = word.bytes[digits];
-    shift = suffix == 'K' || suffix == 'k'   ? 10
-            : suffix == 'M' || suffix == 'm' ? 20
-            : suffix == 'G' || suffix == 'g' ? 30
-                                             : 0;
-    if (shift == 0) return false;
-  }
-  if (value > most >> shift) return false;
-  *result = value << shift;
-  return true;
-}
 
 // Adds a word of the environment to a line; cuts a long one, so that the rest of the line is not cut.
 template <size_t Capacity>
@@ -182,6 +148,25 @@ bool set_report(Config& config, Reporting reporting, Word value, Reason* reason)
   return true;
 }
 
+const char* set_profile_at(Config& config, Word value) {
+  uint64_t bytes = 0;
+  const bool is_growth = value.length != 0 && value.bytes[0] == '+';
+  if (!value.is("off") && (!is_growth || !parse_size({value.bytes + 1, value.length - 1}, size_t{1} << 50, &bytes) ||
+                           bytes < kLeastProfileAt))
+    return "off, or + and a size in bytes from 1M, as in +256M";
+  config.profile_at = bytes;
+  return nullptr;
+}
+
+const char* set_profile_signal(Config& config, Word value) {
+  uint64_t number = 0;
+  if (!value.is("off") && (number = os::signal_number(value.bytes, value.length)) == 0 &&
+      (!parse_number(value, UINT32_MAX, &number) || !os::may_tell_signal(static_cast<uint32_t>(number))))
+    return "off, SIGHUP, SIGUSR1, SIGUSR2 or the number of a signal that tells of no fault";
+  config.profile_signal = static_cast<uint32_t>(number);
+  return nullptr;
+}
+
 // Sets one key that is no path. Null, or what was expected instead of the value.
 const char* set_plain(Config& config, size_t key, Word value) {
   uint64_t number = 0;
@@ -233,6 +218,10 @@ const char* set_plain(Config& config, size_t key, Word value) {
       return nullptr;
     case kProfileOut:
       return set_path(config.profile_out, value) ? nullptr : "a path of 1 to 1023 bytes";
+    case kProfileAt:
+      return set_profile_at(config, value);
+    case kProfileSignal:
+      return set_profile_signal(config, value);
     case kPublish:
       if (!value.is("on") && !value.is("off")) return "on or off";
       config.publish = value.is("on");
@@ -328,6 +317,11 @@ Config read_config(uint32_t* set_keys) {
   if (text == nullptr) text = "";
   has_complained = false;
   Config config = read_pairs(text, told_length(text), set_keys, nullptr, &complain_of_environment);
+  if (config.writes_profiles() && config.profile_out[0] == 0 && told_length(text) == 0) {
+    constexpr char kLine[] =
+        "snug: SNUG_CONF: profile_at and profile_signal write to the file that profile_out names\n";
+    complain_of_environment(kLine, sizeof kLine - 1);
+  }
   if (has_complained) mark_as_told(text);
   // A library that is compiled with a sanitizer is itself under test: no check:on by default.
   if (kSanitized || (*set_keys >> kCheck & 1) != 0) return config;

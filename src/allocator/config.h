@@ -17,6 +17,8 @@ enum class BackgroundThreadMode { kOff, kOn, kAuto };
 enum class Checking { kOff, kOn, kStacks, kSample };
 enum class Reporting { kStatistics, kCount };
 
+inline constexpr size_t kLeastProfileAt = size_t{1} << 20;
+
 struct Config {
   static constexpr size_t kAutomatic = SIZE_MAX;  // of a limit
 
@@ -71,8 +73,14 @@ struct Config {
   // runs from the start. With it sized_delete is check, and check:on keeps it off.
   size_t profile = 0;
   // profile_out: a file's path, default none. The profile is written there when the process exits, in pprof's format,
-  // the process's number in place of %p, or behind a point at the end.
+  // the process's number in place of %p, or behind a point at the end; in place of %n the number of the file, from 1.
   char profile_out[1024] = "";
+  // profile_at: + and bytes from 1M, or off, the default. The profile is also written there each time that the heap
+  // holds so much more than at the last one of these; and by profile_signal: a signal, or off, the default, when the
+  // process gets that. A thread of snug's own writes it; with either, idle_thread is on.
+  size_t profile_at = 0;
+  uint32_t profile_signal = 0;
+  bool writes_profiles() const { return profile_at != 0 || profile_signal != 0; }
   // publish: off | on, default off. on: tools of the same user may ask the running process for its statistics and its
   // heap profile, and have it give memory back (control/control_page.h). A thread of snug's own answers them; with it
   // idle_thread is on.
@@ -99,7 +107,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 19;
+inline constexpr size_t kConfigKeys = 21;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // `retain`, `retain_large` and `cache` of a process that may have so many bytes of memory. Keys that the environment

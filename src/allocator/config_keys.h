@@ -22,6 +22,8 @@ enum ConfigKeyIndex : size_t {
   kQuarantine,
   kProfile,
   kProfileOut,
+  kProfileAt,
+  kProfileSignal,
   kPublish,
   kReport,
   kServed

@@ -60,6 +60,12 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
     case kProfile:
       config.profile == 0 ? value.add("off") : value.add(uint64_t{config.profile});
       break;
+    case kProfileAt:
+      config.profile_at == 0 ? value.add("off") : value.put('+').add(uint64_t{config.profile_at});
+      break;
+    case kProfileSignal:
+      config.profile_signal == 0 ? value.add("off") : value.add(uint64_t{config.profile_signal});
+      break;
     case kPublish:
       value.add(config.publish ? "on" : "off");
       break;

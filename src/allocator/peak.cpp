@@ -33,14 +33,27 @@ void Peak::measure_now(uint64_t to_beat) {
   if (attribute_memory(now_, samples_, has_forked_.load(kRelaxed)) && now_.sums.rss > to_beat) highest_ = now_;
 }
 
+// Returns when to look next.
+size_t Peak::look_for_peak(size_t grown, size_t committed) {
+  if (committed > enough()) measure_now(highest_.sums.rss);
+  const size_t missing = enough() > committed ? enough() - committed : 0;
+  return grown + max(kLeastStep, committed / kPart, missing);
+}
+
 SNUG_COLD void Peak::look() {
   if (!lock_.try_lock()) return;
   const size_t grown_now = grown();
   const size_t most = committed();
-  if (most > enough()) measure_now(highest_.sums.rss);
-  const size_t missing = enough() > most ? enough() - most : 0;
-  next_look_.store(grown_now + max(kLeastStep, most / kPart, missing), kRelaxed);
+  size_t next = is_wanted_ ? look_for_peak(grown_now, most) : kNever - 1;
+  bool is_due = false;
+  if (step_ != 0) {
+    is_due = most >= told_at_ + step_;
+    if (is_due) told_at_ = most;
+    next = min(next, grown_now + (told_at_ + step_ - most));
+  }
+  next_look_.store(next, kRelaxed);
   lock_.unlock();
+  if (is_due) tell_();
 }
 
 // At the end, freed memory that is kept still counts as in memory: of an earlier moment with about as much in memory
@@ -64,7 +77,7 @@ void Peak::after_fork_in_child() {
   ::new (InPlace{&lock_}) Lock;  // another thread may have held it
   looks_ = 0;
   highest_ = {};
-  if (is_watched()) watch();
+  if (is_watched()) next_look_.store(0, kRelaxed);
 }
 
 }  // namespace snug

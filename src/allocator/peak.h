@@ -9,7 +9,10 @@
 //   grown      bytes taken so far of memory that the OS had yet to back
 //   committed  bytes that may be in memory now: it rises only by what has grown since
 //
-// Without a report a slow operation reads one word of this.
+// By the same sums the growth is noticed at which a profile is to be written (profile_at): the next look is due when
+// `grown` has risen by what `committed` has yet to rise, no earlier.
+//
+// Without either a slow operation reads one word of this.
 #pragma once
 
 #include <stddef.h>
@@ -24,7 +27,17 @@ namespace snug {
 class Peak {
  public:
   // Called before any other use, if the peak is wanted.
-  void watch() { next_look_.store(0, kRelaxed); }
+  void watch() {
+    is_wanted_ = true;
+    next_look_.store(0, kRelaxed);
+  }
+  // The same, if `tell` is to be called each time that the heap holds `step` bytes more than when it was last: by a
+  // thread that holds no lock.
+  void tell_growth(size_t step, void (*tell)()) SNUG_UNPROVED {
+    step_ = step;
+    tell_ = tell;
+    next_look_.store(0, kRelaxed);
+  }
   bool is_watched() const { return next_look_.load(kRelaxed) != kNever; }
 
   // Counts the size of a request of the class that has found its cache empty. The caller has asked is_watched(), and
@@ -56,10 +69,15 @@ class Peak {
   void look();
   uint64_t enough() const SNUG_REQUIRES(lock_);  // bytes in memory that are worth another look
   void measure_now(uint64_t to_beat) SNUG_REQUIRES(lock_);
+  size_t look_for_peak(size_t grown, size_t committed) SNUG_REQUIRES(lock_);
 
   Atomic<size_t> next_look_{kNever};  // look again when grown() is so much
   Atomic<bool> has_forked_{false};
   Lock lock_;  // held over a whole walk; look() only tries it
+  bool is_wanted_ = false;
+  size_t step_ = 0;  // 0: nothing is to be told
+  void (*tell_)() = nullptr;
+  size_t told_at_ SNUG_GUARDED_BY(lock_) = 0;  // bytes committed
   uint64_t looks_ = 0;
   Attribution now_ SNUG_GUARDED_BY(lock_);
   Attribution highest_ SNUG_GUARDED_BY(lock_);

@@ -5,7 +5,10 @@
 #include <sys/syscall.h>
 
 #include "allocator/allocator.h"
+#include "base/atomic.h"
 #include "base/fatal.h"
+#include "base/in_place.h"
+#include "base/lock.h"
 #include "base/system_call.h"
 #include "base/text.h"
 #include "os/clock.h"
@@ -17,14 +20,26 @@ namespace {
 
 using OutPath = Text<sizeof(Config::profile_out) + 32>;
 
-// The path of this process, as configured, with the process's number.
-OutPath out_path() {
+// One file is written at a time. In the child of a fork another thread may have held the lock.
+struct Output {
+  Lock lock;
+  uint64_t files = 0;
+  bool is_concluded = false;
+};
+constinit Output output;
+constinit Atomic<bool> was_signalled{false};
+
+// The path of this process, as configured, with the process's number and that of the file.
+OutPath out_path(uint64_t file) {
   OutPath path;
   bool has_number = false;
   for (const char* c = allocator.config.profile_out; *c != 0; ++c) {
     if (c[0] == '%' && c[1] == 'p') {
       path.add(uint64_t{os::process_id()});
       has_number = true;
+      ++c;
+    } else if (c[0] == '%' && c[1] == 'n') {
+      path.add(file);
       ++c;
     } else {
       path.put(*c);
@@ -52,7 +67,9 @@ int write_profile(os::OutputStream& out, int format) {
 // Into another file first, so that a reader never finds half a profile.
 void write_profile_out() {
   if (allocator.config.profile_out[0] == 0 || !allocator.profile.has_been_on()) return;
-  const OutPath path = out_path();
+  const LockGuard guard(output.lock);
+  if (output.is_concluded) return;
+  const OutPath path = out_path(++output.files);
   OutPath draft = path;
   draft.add("~");
   const long file =
@@ -66,6 +83,31 @@ void write_profile_out() {
   line.add("snug: cannot write the heap profile to ").add_printable(path.data(), path.size());
   line.add(": error ").add(static_cast<uint64_t>(error)).add("\n");
   write_line(line.data(), line.size());
+}
+
+// What the control thread begins now would be half a file.
+void conclude_profile_out() {
+  write_profile_out();
+  const LockGuard guard(output.lock);
+  output.is_concluded = true;
+}
+
+void write_profile_as_told() {
+  if (was_signalled.exchange(false) && !allocator.profile.has_been_on()) {
+    constexpr char kLine[] = "snug: profile_signal: there is no heap profile to write: it has never been on\n";
+    write_line(kLine, sizeof kLine - 1);
+  }
+  write_profile_out();
+}
+
+void tell_of_profile_signal() {
+  was_signalled.store(true, kRelaxed);
+  allocator.control.nudge();
+}
+
+void forget_profiles_written() {
+  ::new (InPlace{&output}) Output;
+  was_signalled.store(false, kRelaxed);
 }
 
 }  // namespace snug

@@ -19,7 +19,7 @@ SNUG_AT_LOAD SNUG_USED void prepare() {
 SNUG_AT_EXIT SNUG_USED void conclude() {
   if (!allocator.ensure_open_at_exit()) return;
   report_statistics();
-  write_profile_out();
+  conclude_profile_out();
   look_for_misuse_at_exit();
   if (allocator.is_checked()) end_quarantine();
 }

@@ -41,9 +41,13 @@ struct ControlPage {
   static constexpr size_t kBytes = size_t{8} << 20;  // of which only what is written takes memory
   static constexpr size_t kMostAnswer = kBytes - kHeaderBytes;
 
+  static constexpr uint32_t kNudge = uint32_t{1} << 31;
+  static constexpr uint32_t count_of(uint32_t word) { return word & (kNudge - 1); }
+
   uint64_t magic;
   uint32_t version;
   uint32_t pid;  // as the process itself knows it, written last
+  // Counts modulo 2^31. The process changes the bit above to wake its own thread.
   Atomic<uint32_t> requests;
   Atomic<uint32_t> answers;
   Atomic<uint32_t> command;

@@ -63,19 +63,27 @@ bool is_there(void* start, size_t bytes) {
 
 ControlThread* ControlThread::self = nullptr;
 
-bool ControlThread::make_page() {
+// Null if the OS refuses it.
+void* ControlThread::make_shared_page() {
   file_ = make_file();
-  if (file_ < 0) return false;
+  if (file_ < 0) return nullptr;
   const bool is_sized = system_call(SYS_ftruncate, file_, ControlPage::kBytes) == 0 &&
                         system_call(SYS_fcntl, file_, F_ADD_SEALS, kSeals) == 0;
   void* const start = is_sized ? os::map_shared(file_, ControlPage::kBytes) : nullptr;
   if (start == nullptr || !is_there(start, ControlPage::kHeaderBytes)) {
     if (start != nullptr) os::release(start, ControlPage::kBytes);
     system_call(SYS_close, file_);
-    return false;
+    return nullptr;
   }
   identity_ = os::identity_of(file_);
-  ControlPage* const page = static_cast<ControlPage*>(start);
+  return start;
+}
+
+// Where no tool may ask, only the thread's own word is needed.
+bool ControlThread::make_page() {
+  auto* const page =
+      static_cast<ControlPage*>(answer_ != nullptr ? make_shared_page() : os::map(os::page_size(), os::page_size()));
+  if (page == nullptr) return false;
   page->magic = ControlPage::kMagic;
   page->version = ControlPage::kVersion;
   AtomicRef<uint32_t>(page->pid).store(os::process_id(), kRelease);
@@ -87,8 +95,8 @@ bool ControlThread::make_page() {
 void ControlThread::drop_page() {
   ControlPage* const page = page_.exchange(nullptr, kAcqRel);
   if (page == nullptr) return;
-  os::release(page, ControlPage::kBytes);
-  if (os::identity_of(file_) == identity_) system_call(SYS_close, file_);
+  os::release(page, answer_ != nullptr ? ControlPage::kBytes : os::page_size());
+  if (answer_ != nullptr && os::identity_of(file_) == identity_) system_call(SYS_close, file_);
 }
 
 bool ControlThread::start() {
@@ -105,8 +113,20 @@ void ControlThread::dismiss() {
   wake_all(page->requests);
 }
 
+// The work is noted before the word changes, and the thread reads the word before it looks for work. In the child of
+// _Fork or vfork the page is the parent's.
+void ControlThread::nudge() {
+  ControlPage* const page = page_.load(kAcquire);
+  if (page != nullptr && page->pid != os::process_id()) return;
+  has_work_.store(true);
+  if (page == nullptr) return;
+  page->requests.fetch_add(ControlPage::kNudge);
+  wake_all(page->requests);
+}
+
 // The page is the parent's.
 void ControlThread::after_fork_in_child() {
+  has_work_.store(false, kRelaxed);
   is_dismissed_.store(false, kRelaxed);
   drop_page();
 }
@@ -114,10 +134,12 @@ void ControlThread::after_fork_in_child() {
 void ControlThread::live(ControlPage& page) {
   os::name_thread("snug-control");
   for (uint32_t answered = 0;;) {
-    const uint32_t request = page.requests.load();
+    const uint32_t word = page.requests.load();
+    const uint32_t request = ControlPage::count_of(word);
     if (is_dismissed_.load()) return;
-    if (request == answered) {
-      sleep_while(page.requests, request);
+    if (has_work_.exchange(false)) work_();
+    if (answer_ == nullptr || request == answered) {
+      sleep_while(page.requests, word);
       continue;
     }
     answer_request(page, request);

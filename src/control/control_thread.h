@@ -1,7 +1,8 @@
-// ControlThread: a thread that answers tools (control/control_page.h). It sleeps until one asks, for ever if none does;
-// other threads go on while it answers, as beside a thread of the program's that asks the same.
+// ControlThread: a thread that answers tools (control/control_page.h), and does work of the process's own that no
+// malloc may do. It sleeps until it is asked or nudged, for ever if it never is; other threads go on meanwhile, as
+// beside a thread of the program's that does the same.
 //
-//   open()       the configuration asks for it
+//   open()       the configuration asks for it: for tools, for work, or both
 //   make_page()  then start(), in a slow allocation of a process that may have threads
 //   a fork       the child has none, and its own once these are called there again
 //   dismiss()    main's thread ends: libc ends a process with its last thread, which must not be this one
@@ -25,16 +26,24 @@ class ControlThread {
   // The most bytes that the answer may have; memory for them is there before it is asked for.
   using Room = size_t (*)(ControlCommand command);
 
+  // Work of the process's own; the caller holds no lock.
+  using Work = void (*)();
+
   // Before any other use.
   void open(Answer answer, Room room) {
     room_ = room;
     answer_ = answer;
   }
-  bool is_wanted() const {
-    return answer_ != nullptr && page_.load(kRelaxed) == nullptr && !is_dismissed_.load(kRelaxed);
-  }
+  void open_for_work(Work work) { work_ = work; }
+  bool is_open() const { return answer_ != nullptr || work_ != nullptr; }
+  bool is_wanted() const { return is_open() && page_.load(kRelaxed) == nullptr && !is_dismissed_.load(kRelaxed); }
 
-  // Makes the page; false if the OS refuses it. The caller holds a lock that a fork takes: system calls alone.
+  // Has the thread do the work soon, or once it has started. Any thread calls it, under any lock, in a signal handler
+  // too. Several calls may lead to one.
+  void nudge();
+
+  // Makes the page, which tools find if there is something to answer; false if the OS refuses it. The caller holds a
+  // lock that a fork takes: system calls alone.
   bool make_page();
   // The same: where the thread was refused.
   void drop_page();
@@ -44,6 +53,7 @@ class ControlThread {
   void after_fork_in_child();
 
  private:
+  void* make_shared_page();
   void live(ControlPage& page);
   void answer_request(ControlPage& page, uint32_t request);
 
@@ -51,6 +61,8 @@ class ControlThread {
 
   Answer answer_ = nullptr;
   Room room_ = nullptr;
+  Work work_ = nullptr;
+  Atomic<bool> has_work_{false};
   Atomic<ControlPage*> page_{nullptr};
   long file_ = -1;
   os::FileIdentity identity_;

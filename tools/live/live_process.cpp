@@ -163,7 +163,7 @@ std::string LiveProcess::ask(ControlCommand command, const std::string& words) {
   std::memset(page_->words, 0, sizeof page_->words);
   std::memcpy(page_->words, words.data(), words.size());
   page_->command.store(static_cast<std::uint32_t>(command), kRelaxed);
-  const std::uint32_t request = page_->requests.fetch_add(1) + 1;
+  const std::uint32_t request = ControlPage::count_of(page_->requests.fetch_add(1) + 1);
   syscall(SYS_futex, &page_->requests, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   await_answer(request);
   const std::uint32_t length = page_->length.load(kRelaxed);

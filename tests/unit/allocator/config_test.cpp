@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -64,6 +65,9 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   EXPECT_EQ(config.quarantine, 4 * kMiB);
   EXPECT_EQ(config.profile, 0u);
   EXPECT_STREQ(config.profile_out, "");
+  EXPECT_EQ(config.profile_at, 0u);
+  EXPECT_EQ(config.profile_signal, 0u);
+  EXPECT_FALSE(config.writes_profiles());
   EXPECT_STREQ(config.report, "");
 }
 
@@ -71,7 +75,7 @@ TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
       "classes:dense,sized_delete:trust,cache:1M,heaps:6,batch:one,retain:2M,retain_large:3M,limit:2G,soft_limit:auto,"
       "pressure:20,purge_after:5,idle_thread:on,check:on,quarantine:3M,profile:512K,profile_out:/tmp/"
-      "p,publish:on,served:/dev/null,report:/tmp/a "
+      "p,profile_at:+256M,profile_signal:SIGUSR2,publish:on,served:/dev/null,report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
@@ -91,6 +95,8 @@ TEST_F(ConfigTest, EveryKey) {
   EXPECT_EQ(config.quarantine, 3 * kMiB);
   EXPECT_EQ(config.profile, 512u << 10);
   EXPECT_STREQ(config.profile_out, "/tmp/p");
+  EXPECT_EQ(config.profile_at, 256 * kMiB);
+  EXPECT_EQ(config.profile_signal, static_cast<uint32_t>(SIGUSR2));
   EXPECT_TRUE(config.publish);
   EXPECT_STREQ(config.report, "/tmp/a file:b");
   EXPECT_EQ(config.reporting, Reporting::kStatistics);
@@ -98,10 +104,12 @@ TEST_F(ConfigTest, EveryKey) {
 }
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
-  for (const char* pair :
-       {"classes:dense", "sized_delete:check", "cache:1", "heaps:auto", "batch:adaptive", "retain:1", "retain_large:1",
-        "limit:off", "soft_limit:1K", "pressure:off", "purge_after:1", "idle_thread:off", "check:off", "quarantine:1",
-        "profile:off", "profile_out:/tmp/p", "publish:on", "report:/dev/null", "served:/dev/null"}) {
+  for (const char* pair : {"classes:dense",   "sized_delete:check", "cache:1",        "heaps:auto",
+                           "batch:adaptive",  "retain:1",           "retain_large:1", "limit:off",
+                           "soft_limit:1K",   "pressure:off",       "purge_after:1",  "idle_thread:off",
+                           "check:off",       "quarantine:1",       "profile:off",    "profile_out:/tmp/p",
+                           "profile_at:off",  "profile_signal:off", "publish:on",     "report:/dev/null",
+                           "served:/dev/null"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
   }
@@ -316,18 +324,42 @@ TEST_F(ConfigTest, WhatWasComplainedOfIsMarkedInTheEnvironment) {
   EXPECT_EQ(::getenv("SNUG_CONF"), longest + ",") << "too long to be marked";
 }
 
+TEST_F(ConfigTest, WhenProfilesAreWritten) {
+  EXPECT_EQ(read("profile_at:+1M,profile_out:p").profile_at, kMiB);
+  EXPECT_EQ(read("profile_signal:SIGHUP,profile_out:p").profile_signal, static_cast<uint32_t>(SIGHUP));
+  EXPECT_EQ(read("profile_signal:SIGUSR1,profile_out:p").profile_signal, static_cast<uint32_t>(SIGUSR1));
+  EXPECT_EQ(read("profile_signal:" + std::to_string(SIGRTMAX) + ",profile_out:p").profile_signal,
+            static_cast<uint32_t>(SIGRTMAX));
+  EXPECT_EQ(complaints, "");
+  for (const char* bad : {"256M", "+", "+1", "+1048575", "-1M", "+1T", "+ 1M", "++1M", ""}) {
+    EXPECT_EQ(read(std::string("profile_at:") + bad).profile_at, 0u) << bad;
+    EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '" + std::string(bad) +
+                              "' for 'profile_at': expected off, or + and a size in bytes from 1M, as in +256M\n");
+  }
+  for (const std::string& bad :
+       {std::string("0"), std::to_string(SIGKILL), std::to_string(SIGSTOP), std::to_string(SIGSEGV), std::string("32"),
+        std::to_string(SIGRTMAX + 1), std::string("4294967306"), std::string("USR2"), std::string("SIGTERM"),
+        std::string("sigusr2"), std::string("-1"), std::string("")}) {
+    EXPECT_EQ(read("profile_signal:" + bad).profile_signal, 0u) << bad;
+    EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '" + bad +
+                              "' for 'profile_signal': expected off, SIGHUP, SIGUSR1, SIGUSR2 or the number of a "
+                              "signal that tells of no fault\n");
+  }
+}
+
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
   const char* const defaults[] = {"default", "check", "8388608", "auto", "adaptive", "67108864", "67108864",
                                   "off",     "off",   "off",     "1000", "auto",     "off",      "4194304",
-                                  "off",     "",      "off",     "",     ""};
+                                  "off",     "",      "off",     "off",  "off",      "",         ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
       "classes:dense,sized_delete:trust,cache:1,heaps:7,batch:one,retain:2,retain_large:3K,limit:auto,soft_limit:1M,"
       "pressure:100,purge_after:4,idle_thread:on,check:on,quarantine:5,profile:4K,profile_out:/tmp/"
-      "p,publish:on,report:/dev/null");
-  const char* const values[] = {"dense", "trust", "1",  "7", "one",  "2",      "3072", "auto",      "1048576", "100",
-                                "4",     "on",    "on", "5", "4096", "/tmp/p", "on",   "/dev/null", ""};
+      "p,profile_at:+2M,profile_signal:10,publish:on,report:/dev/null");
+  const char* const values[] = {"dense", "trust",   "1",        "7",  "one", "2",         "3072",
+                                "auto",  "1048576", "100",      "4",  "on",  "on",        "5",
+                                "4096",  "/tmp/p",  "+2097152", "10", "on",  "/dev/null", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 
