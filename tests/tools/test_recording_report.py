@@ -105,6 +105,53 @@ class PlantedFaults(Files):
         self.assertRegex(held, "^ok: peak is ")
         self.assertEqual(snug("report", self.recorded("leak"), "--check", "leaked<1G").returncode, 0)
 
+    def suppressed(self, rules, *options, kind="leak"):
+        Path(self.path("rules")).write_text(rules, encoding="utf-8")
+        return snug("report", self.recorded(kind), "--suppressions", self.path("rules"), *options)
+
+    def test_what_is_suppressed_is_no_leak(self):
+        process = self.suppressed("# on purpose\n\n  leak:keep_session \nleak:nowhere\n")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertNotIn("never freed", process.stdout)
+        self.assertRegex(process.stdout, r"\nsuppressed  leak:keep_session: 2\.9 MiB in 3,000 blocks, of 1 stack\n")
+        self.assertTrue(process.stdout.endswith(f"\nunused      leak:nowhere ({self.path('rules')}:4)\n"), process.stdout)
+        self.assertIn("never freed", self.suppressed("leak:nowhere\n").stdout)
+        limit = ("--check", "leaked<1M,leaked_blocks<1000,peak<1G")
+        kept = self.suppressed("leak:keep_session\n", *limit)
+        self.assertEqual((kept.returncode, len(kept.stdout.splitlines())), (0, 4), kept)
+        self.assertRegex(kept.stdout, r"^ok: leaked is [\d.]+ KiB, asked: leaked<1M\nok: leaked_blocks is \d+, ")
+        broken = self.suppressed("leak:nowhere\n", *limit)
+        self.assertEqual(broken.returncode, 1)
+        self.assertRegex(broken.stdout, r"^FAILED: leaked is 2\.9 MiB, .*keep_session")
+
+    def test_suppressions_match_functions_files_and_modules(self):
+        for pattern, matches in (("^*keep_session", True), ("planted.cpp$", True), ("/snug_tools_planted_faults$", True),
+                                 ("^keep_session", False), ("main$", True), ("^main$", True), ("*keep*session*", True),
+                                 ("session*keep", False), ("libnothing.so", False)):
+            process = self.suppressed(f"leak:{pattern}\n", "--check", "leaked<1M")
+            self.assertEqual(process.returncode, 0 if matches else 1, (pattern, process.stdout))
+
+    def test_the_first_rule_that_matches_the_innermost_call_counts(self):
+        data = json.loads(self.suppressed("leak:^main$\nleak:keep_session\nleak:keep_*\n", "--no-replay", "--json").stdout)
+        rules = data["suppressions"]["rules"]
+        self.assertEqual([(rule["pattern"], rule["line"], rule["blocks"], rule["bytes"]) for rule in rules][1:],
+                         [("keep_session", 2, 3000, 3000000), ("keep_*", 3, 0, 0)])
+        self.assertEqual(data["suppressions"]["file"], self.path("rules"))
+        self.assertGreater(data["totals"]["live_at_end_bytes"], 3000000, "the totals are those of the recording")
+        self.assertNotIn("suppressions", self.data_of(self.recorded("leak")))
+
+    def test_what_is_no_suppression_is_refused_in_a_line(self):
+        for rules, line in (("race:foo\n", 1), ("leak:\n", 1), ("leak:a\nkeep_session\n", 2), ("leak:a\n\nleak :b", 3)):
+            process = self.suppressed(rules)
+            self.assertEqual((process.returncode, process.stdout, process.stderr.count("\n")), (2, "", 1), process)
+            self.assertIn(f"{self.path('rules')}:{line}: ", process.stderr)
+            self.assertIn("is no leak:PATTERN", process.stderr)
+        for path in (self.path("not_there"), self.folder.name, "/dev/zero"):
+            process = snug("report", self.recorded("leak"), "--suppressions", path)
+            self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1), process)
+        empty = self.suppressed("", "--check", "leaked<1G")
+        self.assertEqual((empty.returncode, empty.stdout.count("\n")), (0, 1))
+
     def test_another_recording_shows_what_is_more(self):
         process = snug("report", self.recorded("leak"), "--against", self.recorded("nothing"))
         more = process.stdout[process.stdout.index("more (+)"):].splitlines()[1]

@@ -19,20 +19,9 @@ bool starts_programs(const std::string& function) {
   return std::ranges::any_of(kStarters, [&](std::string_view prefix) { return function.starts_with(prefix); });
 }
 
-// At the end of a slice.
-BlockSums live_at(const CallNode& node, std::uint32_t slice) {
-  BlockSums live;
-  for (const auto& [of, sums] : node.series.entries()) {
-    if (of > slice) break;
-    live += sums.allocated;
-    live -= sums.freed;
-  }
-  return live;
-}
-
 }  // namespace
 
-CallOwners::CallOwners(const CallTree& tree, std::uint32_t half) : tree_(tree) {
+CallOwners::CallOwners(const CallTree& tree) : tree_(tree) {
   const std::vector<CallNode>& nodes = tree.nodes();
   std::vector<int> owners(nodes.size());
   std::map<std::string, std::size_t> by_name;
@@ -46,7 +35,6 @@ CallOwners::CallOwners(const CallTree& tree, std::uint32_t half) : tree_(tree) {
     if (is_new) sums_.emplace_back();
     OwnedSums& sums = sums_[found->second];
     sums += nodes[i];
-    sums.live_at_half += live_at(nodes[i], half);
     allocated[owner] += nodes[i].all.allocated.bytes;
     if (is_new || allocated[owner] > allocated[static_cast<std::size_t>(sums.node)]) sums.node = owners[i];
   }

@@ -12,14 +12,12 @@ namespace snug::tool {
 
 // What a function allocated, itself or through plumbing, called from anywhere.
 struct OwnedSums : CallSums {
-  int node = kNoCaller;    // of its calls the one that allocated most
-  BlockSums live_at_half;  // of the recording's time
+  int node = kNoCaller;  // of its calls the one that allocated most
 };
 
 class CallOwners {
  public:
-  // `half`: the slice at the end of which half of the time is over.
-  CallOwners(const CallTree& tree, std::uint32_t half);
+  explicit CallOwners(const CallTree& tree);
 
   // Of each function that owns anything.
   const std::vector<OwnedSums>& sums() const { return sums_; }

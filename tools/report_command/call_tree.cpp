@@ -34,6 +34,17 @@ void add_own(CallNode& into, const CallNode& node) {
   into.series.add(node.series);
 }
 
+// What of a stack's blocks lives at the end of a slice.
+BlockSums live_at(const SlicedSeries<StackSums>& series, std::uint32_t slice) {
+  BlockSums live;
+  for (const auto& [of, sums] : series.entries()) {
+    if (of > slice) break;
+    live += sums.allocated;
+    live -= sums.freed;
+  }
+  return live;
+}
+
 // What a node is worth showing for: each a share of the process's.
 constexpr std::size_t kMeasures = 5;
 using Measures = std::array<double, kMeasures>;
@@ -76,13 +87,21 @@ bool is_plumbing(const std::string& function, const std::string& file) {
   return std::ranges::any_of(kPlumbing, [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-CallTree::CallTree(const HeapHistory& history, const Symbols& symbols, std::size_t most) {
+CallTree::CallTree(const HeapHistory& history, const Symbols& symbols, std::size_t most,
+                   LeakSuppressions* suppressions) {
+  const std::uint32_t half = history.last_slice() / 2;
   // In the trace's order of numbers, so that one trace makes one tree.
   std::map<std::uint64_t, const StackHistory*> ordered;
   for (const auto& [number, stack] : history.by_stack()) ordered.emplace(number, &stack);
   for (const auto& [number, stack] : ordered) {
     CallNode& leaf = nodes_[static_cast<std::size_t>(node_of(number, history.stacks(), symbols))];
-    leaf += CallSums{stack->all, stack->live.at_peak(history.peaks()), stack->live.live(), stack->growth};
+    CallSums sums{stack->all, stack->live.at_peak(history.peaks()), stack->live.live(), stack->growth, {}, {}};
+    const bool is_suppressed =
+        suppressions != nullptr && sums.live.blocks != 0 &&
+        suppressions->suppress(history.stacks().frames_of(number), history.stacks(), symbols, sums.live);
+    if (!is_suppressed) sums.leaked = sums.live;
+    if (!is_suppressed) sums.live_at_half = live_at(stack->series, half);
+    leaf += sums;
     leaf.series.add(stack->series);
   }
   by_stack_.clear();

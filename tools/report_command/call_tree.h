@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "report_command/heap_history.h"
+#include "report_command/leak_suppressions.h"
 #include "trace_command/symbols.h"
 
 namespace snug::tool {
@@ -27,12 +28,17 @@ struct CallSums {
   BlockSums at_peak;
   BlockSums live;  // at the end
   GrowthSums growth;
+  // Of what lives at the end, what no suppression covers; and what of the same stacks lived after half of the time.
+  BlockSums leaked;
+  BlockSums live_at_half;
 
   CallSums& operator+=(const CallSums& other) {
     all += other.all;
     at_peak += other.at_peak;
     live += other.live;
     growth += other.growth;
+    leaked += other.leaked;
+    live_at_half += other.live_at_half;
     return *this;
   }
 };
@@ -51,7 +57,8 @@ bool is_plumbing(const std::string& function, const std::string& file);
 
 class CallTree {
  public:
-  CallTree(const HeapHistory& history, const Symbols& symbols, std::size_t most);
+  // `suppressions` may be null.
+  CallTree(const HeapHistory& history, const Symbols& symbols, std::size_t most, LeakSuppressions* suppressions);
 
   // Where each node of another tree is in this one, which gets the functions that it lacks.
   std::vector<int> find_nodes(const CallTree& other);

@@ -58,15 +58,15 @@ class Finder {
   }
 
   void look_at_left(const OwnedSums& sums, const std::string& of) {
-    const double share = share_of(sums.live.bytes, history_.at_peak().bytes);
-    if (share < kLeastShare || sums.live.bytes < kLeastBytes) return;
-    const std::uint64_t half = std::min(sums.live_at_half.bytes, sums.live.bytes);
-    const bool grows = half < sums.live.bytes / 4 * 3;
+    const double share = share_of(sums.leaked.bytes, history_.at_peak().bytes);
+    if (share < kLeastShare || sums.leaked.bytes < kLeastBytes) return;
+    const std::uint64_t half = std::min(sums.live_at_half.bytes, sums.leaked.bytes);
+    const bool grows = half < sums.leaked.bytes / 4 * 3;
     // Of what the runtime took before the recorder was ready nothing can be done.
     if (!grows && has_stacks_ && owners_.name_of(sums.node) == kUnknownStack) return;
     ReportFinding finding{.kind = grows ? "leak" : "held", .sentence = {}, .advice = {}};
-    finding.sentence = fmt::format("{} in {}{} are never freed: {} of the peak.", bytes(sums.live.bytes),
-                                   blocks_text(sums.live.blocks), of, percent(share));
+    finding.sentence = fmt::format("{} in {}{} are never freed: {} of the peak.", bytes(sums.leaked.bytes),
+                                   blocks_text(sums.leaked.blocks), of, percent(share));
     if (grows) {
       finding.sentence += fmt::format(" At half of the time they were {}.", bytes(half));
       finding.advice =
@@ -77,7 +77,7 @@ class Finder {
           "It has been there since the first half: tables and caches that live as long as the program look so. Look "
           "whether it has to be so large.";
     }
-    finding.bytes = sums.live.bytes;
+    finding.bytes = sums.leaked.bytes;
     finding.share = share;
     finding.weight = share * (grows ? 2 : 0.4);
     put(std::move(finding));

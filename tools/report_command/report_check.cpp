@@ -22,6 +22,7 @@ struct Measure {
   const char* unit;
   std::uint64_t (*of_all)(const HeapHistory&);
   std::uint64_t (*of_function)(const OwnedSums&);
+  std::uint64_t (*of_suppressed)(const BlockSums&) = nullptr;  // what of it is suppressed
 };
 
 std::uint64_t most_resident(const HeapHistory& history) { return history.most_resident(); }
@@ -35,9 +36,9 @@ constexpr std::array kMeasures = {
     Measure{"peak_blocks", kCount, [](History all) { return all.at_peak().blocks; },
             [](Owned sums) { return sums.at_peak.blocks; }},
     Measure{"leaked", kBytes, [](History all) { return all.live().live().bytes; },
-            [](Owned sums) { return sums.live.bytes; }},
+            [](Owned sums) { return sums.leaked.bytes; }, [](const BlockSums& sums) { return sums.bytes; }},
     Measure{"leaked_blocks", kCount, [](History all) { return all.live().live().blocks; },
-            [](Owned sums) { return sums.live.blocks; }},
+            [](Owned sums) { return sums.leaked.blocks; }, [](const BlockSums& sums) { return sums.blocks; }},
     Measure{"allocated", kBytes, [](History all) { return all.allocated().bytes; },
             [](Owned sums) { return sums.all.allocated.bytes; }},
     Measure{"allocations", kCount, [](History all) { return all.allocated().blocks; },
@@ -104,11 +105,12 @@ ReportCheck::ReportCheck(const std::string& limits) {
 }
 
 std::vector<ReportCheck::Verdict> ReportCheck::judge(const HeapHistory& history, const CallOwners& owners,
-                                                     bool has_stacks) const {
+                                                     bool has_stacks, const BlockSums& suppressed) const {
   std::vector<Verdict> verdicts;
   for (const Limit& limit : limits_) {
     const Measure& measure = kMeasures[limit.measure];
-    const std::uint64_t value = measure.of_all(history);
+    const std::uint64_t hidden = measure.of_suppressed != nullptr ? measure.of_suppressed(suppressed) : 0;
+    const std::uint64_t value = measure.of_all(history) - hidden;
     // What nobody measured keeps no limit.
     if (measure.of_all == most_resident && history.most_resident() == 0) {
       verdicts.push_back(

@@ -21,7 +21,9 @@ class ReportCheck {
     bool holds = false;
     std::string line;  // "peak is 9.9 MiB, below 200M: holds", or what is too much and most of it by which function
   };
-  std::vector<Verdict> judge(const HeapHistory& history, const CallOwners& owners, bool has_stacks) const;
+  // `suppressed`: of what is never freed.
+  std::vector<Verdict> judge(const HeapHistory& history, const CallOwners& owners, bool has_stacks,
+                             const BlockSums& suppressed) const;
 
  private:
   struct Limit {

@@ -48,6 +48,8 @@ constexpr const char* kExamples = R"(Examples:
       What is more and what is less than in another recording, by function.
   snug report job.trace --check 'peak<200M,leaked<1M'
       For a test: ends with 1, and says by what, if the recording does not keep these limits.
+  snug report job.trace --check 'leaked<1M' --suppressions lsan.supp
+      The same without what is never freed on purpose: lines as leak:make_table, as LeakSanitizer reads them.
 
 Functions are named if the recording has stacks (snug record --stacks). Short-lived are blocks that their thread frees
 within --temporary of its own calls. What a block takes is told as of snug's size classes.
@@ -58,11 +60,12 @@ and was read as far as it could be, or is empty.)";
 // A recording with all that is derived from it.
 struct Read {
   // A tree that is compared keeps all its nodes: what one has and the other has not would be told as a difference.
-  Read(const std::string& path, const std::string& process, std::uint64_t temporary_events, std::size_t most_nodes)
+  Read(const std::string& path, const std::string& process, std::uint64_t temporary_events, std::size_t most_nodes,
+       LeakSuppressions* suppressions = nullptr)
       : input(path, Telling::kAll, process),
         history(input, temporary_events),
-        tree(history, Symbols(history.stacks()), most_nodes),
-        owners(tree, history.last_slice() / 2),
+        tree(history, Symbols(history.stacks()), most_nodes, suppressions),
+        owners(tree),
         trace(reported_trace(input, history, process.empty() && input.index().processes().size() > 1)) {}
 
   TraceInput input;
@@ -97,6 +100,12 @@ ReportCommand::ReportCommand(CLI::App& app) {
                                    "bytes also as 200M or 1G, of " +
                                        check_names())
                       ->type_name("LIMIT,...");
+  suppressions_option_ =
+      command_
+          ->add_option("--suppressions", suppressions_,
+                       "What is never freed on purpose: lines leak:PATTERN, as LeakSanitizer has them; no finding, and "
+                       "not counted by --check leaked")
+          ->type_name("FILE");
   command_->add_option("--against", against_, "Another recording, to compare with")->type_name("FILE");
   command_->add_option("--against-process", against_process_, "Of that recording which process, as --process")
       ->type_name("N|NAME");
@@ -176,28 +185,34 @@ void ReportCommand::write(const std::string& path, const std::string& text) {
 int ReportCommand::execute() const {
   const std::optional<ReportCheck> check =
       check_option_->count() == 0 ? std::nullopt : std::optional<ReportCheck>(limits_);
+  std::optional<LeakSuppressions> suppressions;
+  if (suppressions_option_->count() != 0) suppressions.emplace(suppressions_);
   expect_outputs();
   std::vector<Allocator> allocators;
   if (replays()) allocators = find_allocators(allocators_, find_snug_library(library_), "--replay");
   const bool wants_json = json_option_->count() > 0;
   const std::size_t most_nodes = against_.empty() ? kMostNodes : SIZE_MAX;
-  Read read(file_, process_, temporary_events_, most_nodes);
+  Read read(file_, process_, temporary_events_, most_nodes, suppressions ? &*suppressions : nullptr);
+  const BlockSums suppressed = suppressions ? suppressions->suppressed() : BlockSums();
   const std::vector<ReportFinding> findings = find(read.history, read.owners, read.trace.has_stacks);
   const bool is_stdout_taken = writes_json_to_standard_output() || page_file_ == kStandardOutput;
   std::FILE* const people = is_stdout_taken ? stderr : stdout;
   bool is_damaged = read.input.is_damaged();
   bool kept = true;
   if (check) {
-    for (const ReportCheck::Verdict& verdict : check->judge(read.history, read.owners, read.trace.has_stacks)) {
+    for (const ReportCheck::Verdict& verdict :
+         check->judge(read.history, read.owners, read.trace.has_stacks, suppressed)) {
       fmt::print(people, "{}\n", verdict.line);
       kept = kept && verdict.holds;
     }
   } else {
     fmt::print(people, "{}", report_text(read.trace, read.history, findings));
   }
+  if (suppressions) fmt::print(people, "{}{}", check ? "" : "\n", suppressions->text());
   const bool wants_data = wants_json || !page_file_.empty();
   nlohmann::ordered_json data;
   if (wants_data) data = report_json(read.trace, read.history, read.tree, findings, temporary_events_);
+  if (wants_data && suppressions) data["suppressions"] = suppressions_json(*suppressions);
   if (!against_.empty()) {
     const Read other(against_, against_process_, temporary_events_, most_nodes);
     is_damaged = is_damaged || other.input.is_damaged();

@@ -29,11 +29,13 @@ class ReportCommand {
   CLI::Option* json_option_ = nullptr;
   CLI::Option* check_option_ = nullptr;
   CLI::Option* replay_option_ = nullptr;
+  CLI::Option* suppressions_option_ = nullptr;
   std::string file_;
   std::string process_;
   std::string page_file_;
   std::string json_file_;
   std::string limits_;
+  std::string suppressions_;
   std::string against_;
   std::string against_process_;
   std::string library_;

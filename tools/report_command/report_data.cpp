@@ -261,6 +261,17 @@ Json totals_json(const HeapHistory& history, std::uint64_t temporary_events) {
           {"copied_bytes", history.growth().copied_bytes}};
 }
 
+Json suppressions_json(const LeakSuppressions& suppressions) {
+  Json rules = Json::array();
+  for (const LeakSuppressions::Rule& rule : suppressions.rules())
+    rules.push_back({{"pattern", printable(rule.pattern)},
+                     {"line", rule.line},
+                     {"stacks", rule.stacks},
+                     {"blocks", rule.leaked.blocks},
+                     {"bytes", rule.leaked.bytes}});
+  return {{"file", printable(suppressions.path())}, {"rules", std::move(rules)}};
+}
+
 Json nodes_json(const CallTree& tree) {
   Json names = Json::array();
   Json places = Json::array();

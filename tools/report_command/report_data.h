@@ -9,6 +9,7 @@
 #include "report_command/call_tree.h"
 #include "report_command/findings.h"
 #include "report_command/heap_history.h"
+#include "report_command/leak_suppressions.h"
 
 namespace snug::tool {
 
@@ -38,6 +39,9 @@ nlohmann::ordered_json report_json(const ReportedTrace& trace, const HeapHistory
 // The part `against`: another recording; its nodes lie in the first one's tree at `places`.
 nlohmann::ordered_json against_json(const ReportedTrace& trace, const HeapHistory& history, const CallTree& tree,
                                     const std::vector<int>& places, std::uint64_t temporary_events);
+
+// The part `suppressions`: each rule, and what it has suppressed.
+nlohmann::ordered_json suppressions_json(const LeakSuppressions& suppressions);
 
 // The part `nodes`: names and callers, after all that has been added to the tree.
 nlohmann::ordered_json nodes_json(const CallTree& tree);
