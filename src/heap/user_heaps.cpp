@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/algorithm.h"
-#include "base/atomic.h"
 #include "base/in_place.h"
+#include "base/racing_copy.h"
 
 namespace snug {
 
@@ -102,8 +102,11 @@ bool UserHeaps::is_cached(UserHeap& heap, size_t size_class, uintptr_t block) {
     const size_t held = head.held();
     if (held > kMostRoom) continue;  // its thread is changing it
     void** const base = head.base();
-    for (size_t i = 0; i != held; ++i)
-      if (load_shared(base[i]) == at<void>(block)) return true;
+    for (size_t i = 0; i != held; ++i) {
+      uintptr_t entry;
+      racing_copy(&entry, base + i, sizeof entry);
+      if (entry == block) return true;
+    }
   }
   return false;
 }

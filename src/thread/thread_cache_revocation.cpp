@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/algorithm.h"
+#include "base/racing_copy.h"
 #include "thread/array_ends.h"
 #include "thread/head_table.h"
 #include "thread/thread_cache.h"
@@ -10,15 +11,19 @@ namespace snug {
 namespace {
 
 // True if the block is among those that another thread's head leads to: from `below` places below its base up to its
-// top. The thread moves the top meanwhile: a difference that cannot be counts as nothing.
+// top. The thread moves the top and writes entries meanwhile: a difference that cannot be counts as nothing, and an
+// entry is one that was there before or after.
 bool is_among(const CacheHead& head, size_t below, size_t most, const void* block) {
   const PlaceNumber top = load_shared(head.top_number);
   const uint32_t base_low = load_shared(head.base_low);
   const auto above = static_cast<int32_t>(CacheHead::lower_half(top) - base_low);
   if (top == 0 || above > static_cast<int32_t>(most)) return false;
   void** const base = place_at((top & ~PlaceNumber{UINT32_MAX}) | base_low);
-  for (void** place = base - below; place < base + above; ++place)
-    if (load_shared(*place) == block) return true;
+  for (void** place = base - below; place < base + above; ++place) {
+    const void* entry;
+    racing_copy(&entry, place, sizeof entry);
+    if (entry == block) return true;
+  }
   return false;
 }
 

@@ -8,7 +8,9 @@ import random
 import re
 import signal
 import subprocess
+import time
 import unittest
+from pathlib import Path
 
 from tool_under_test import LIBRARY, clean_environment, snug
 from test_live import wait_until_asked
@@ -184,6 +186,9 @@ class InspectTest(unittest.TestCase):
     def test_a_stopped_process(self):
         with process() as child:
             child.send_signal(signal.SIGSTOP)
+            # Each thread stops when it notices.
+            while any("State:\tT" not in status.read_text() for status in Path(f"/proc/{child.pid}/task").glob("*/status")):
+                time.sleep(0.01)
             refused = snug("inspect", str(child.pid), "0x0")
             self.assertEqual((refused.returncode, refused.stderr), (1, f"snug: process {child.pid}: it is stopped\n"))
 

@@ -118,7 +118,7 @@ class RunTest(unittest.TestCase):
 
     def test_teaches_what_is_wrong_in_one_line(self):
         for arguments, words in [
-            ((), "name a command: run, doctor, measure, record, profile, stats, top, ctl, config, classes, trace, replay or report"),
+            ((), "name a command: run, doctor, measure, record, profile, stats, top, ctl, inspect, config, classes, trace, replay or report"),
             (("--", "ls"), "name a command before --"),
             (("-",), "unknown command '-' (snug --help lists them)"),
             (("--frobnicate",), "unknown option '--frobnicate' (snug --help lists them)"),

@@ -15,7 +15,7 @@ namespace snug::tool {
 
 namespace {
 
-constexpr std::size_t kNarrowestHelp = 24;
+constexpr std::size_t kNarrowestHelp = 20;
 constexpr const char* kExamples = R"(Examples:
   snug config
   SNUG_CONF=classes:dense snug config     what a program started with that setting would use
