@@ -102,6 +102,14 @@ SNUG_API void snug_free_batch(void* const* blocks, size_t count);
  * the heap that the slab belongs to. O(1), but for the empty slabs of the size that the heap keeps: some tens at most.
  */
 SNUG_API int snug_should_move(const void* block);
+/* The same of the `count` blocks with the addresses in `blocks`, an array that is not changed: sets answers[i], a byte,
+ * to what snug_should_move(blocks[i]) returns, for blocks of any kinds and NULLs. Returns how many of the answers
+ * are 1. Of each 64 in a row it takes the lock of each of their heaps once, not once for each block; thread-safe. An
+ * address that is no live block's ends the process with the same line. O(count).
+ *
+ * All answers are of the moment of the call, and each block that is moved changes those of others: move what should,
+ * then ask of the next. A few hundred at a time are as good as one. */
+SNUG_API size_t snug_should_move_batch(void* const* blocks, size_t count, unsigned char* answers);
 /* As malloc and free, but without the thread's cache of free blocks, which would hand out again the block just freed,
  * and would keep it from its slab. Blocks of these functions and of the others are the same. Slower: each takes a lock.
  * snug_free_uncached preserves errno; NULL is ignored; another pointer that snug did not hand out ends the process with

@@ -208,18 +208,6 @@ void deallocate_uncached(void* block) noexcept {
   cache->give_uncached(scaled_class / kClassScale, block);
 }
 
-bool should_move(const void* block, const char* call) {
-  if (block == nullptr) return false;
-  const size_t scaled_class = class_at(block);
-  if (scaled_class == 0) {
-    usable_size(block, call);  // ends the process if it is no large block either
-    return false;
-  }
-  if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse(call, block, kAlreadyFree);
-  ThreadCache* cache = thread_state.cache;
-  return allocator.registry.should_move(block, cache != nullptr ? &cache->heap() : nullptr, call);
-}
-
 void* allocate_zeroed(size_t count, size_t size) {
   size_t bytes = 0;
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();

@@ -140,9 +140,6 @@ SNUG_ALWAYS_INLINE void deallocate_sized(void* block, size_t size) {
 // and goes back to its slab at once, so that the slab can become empty.
 void* allocate_uncached(size_t size) noexcept;
 void deallocate_uncached(void* block) noexcept;
-// True if it would save memory to move the block's contents to a block from allocate_uncached() and to pass the old one
-// to deallocate_uncached(). False for null. `call` names the caller in a report of misuse.
-bool should_move(const void* block, const char* call);
 
 // `zeroed` bytes: `count * size`, overflow checked.
 void* allocate_zeroed(size_t count, size_t size);

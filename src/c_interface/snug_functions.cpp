@@ -8,6 +8,7 @@
 #include "allocator/batch.h"
 #include "allocator/blocks.h"
 #include "allocator/config.h"
+#include "allocator/moving.h"
 #include "allocator/statistics.h"
 #include "base/atomic.h"
 #include "base/fixed_array.h"
@@ -75,7 +76,14 @@ SNUG_EXPORT size_t snug_malloc_batch(size_t size, void** blocks, size_t count) {
 }
 SNUG_EXPORT void snug_free_batch(void* const* blocks, size_t count) { deallocate_batch(blocks, count); }
 
-SNUG_EXPORT int snug_should_move(const void* block) { return should_move(block, "should_move") ? 1 : 0; }
+SNUG_EXPORT int snug_should_move(const void* block) {
+  void* const one = const_cast<void*>(block);
+  unsigned char answer;
+  return static_cast<int>(should_move_batch(&one, 1, &answer));
+}
+SNUG_EXPORT size_t snug_should_move_batch(void* const* blocks, size_t count, unsigned char* answers) {
+  return should_move_batch(blocks, count, answers);
+}
 SNUG_EXPORT void* snug_malloc_uncached(size_t size) { return allocate_uncached(size); }
 SNUG_EXPORT void snug_free_uncached(void* block) { deallocate_uncached(block); }
 

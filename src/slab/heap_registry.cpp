@@ -2,6 +2,7 @@
 
 #include "base/algorithm.h"
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "base/call_site.h"
 #include "base/fatal.h"
 #include "base/in_place.h"
@@ -99,43 +100,58 @@ size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
   return got;
 }
 
-// Calls act(heap, slab) for the slab that the block lies in, under its heap's lock. False if there is no slab: taking
+const Slab& HeapRegistry::slab_of(const void* block) const {
+  const PageMap& page_map = spans_.page_map();
+  return *page_map.entry(page_map.page_of(block)).record<Slab>();
+}
+
+// Calls act(heap) for the heap of the slab that the block lies in, under its lock. False if there is no slab: taking
 // the lock opens mail, and if the slab's last block comes home by that, the slab may be gone.
 template <class Act>
-bool HeapRegistry::with_slab_of(const void* block, SlabHeap* own, Act act) {
+bool HeapRegistry::with_heap_of(const void* block, SlabHeap* own, Act act) {
   const auto owner_now = [&] { return page_map().entry(page_map().page_of(block)).owner(); };
-  const auto slab = [&]() -> const Slab& { return *page_map().entry(page_map().page_of(block)).record<Slab>(); };
   for (uint16_t id = owner_now(); id != 0; id = owner_now()) {
     SlabHeap& owner = *heap(id);
     if (&owner == own) {
       SlabHeap::Hold hold(owner);
       if (owner_now() != id) return false;
-      act(owner, slab());
+      act(owner);
       return true;
     }
     SlabHeap::Look look(owner);
     if (owner_now() != id) continue;  // the slab may have been adopted meanwhile
-    act(owner, slab());
+    act(owner);
     return true;
   }
   return false;
 }
 
-bool HeapRegistry::should_move(const void* block, SlabHeap* own, const char* call) {
-  bool should = false;
-  const char* fault = kAlreadyFree;
-  with_slab_of(block, own, [&](const SlabHeap& owner, const Slab& slab) {
-    owner.lock().assume_held();
-    fault = fault_in(slab, table_->classes[slab.size_class], block);
-    should = fault == nullptr && owner.is_worth_leaving(slab);
-  });
-  if (fault != nullptr) die_of_misuse(call, block, fault);
-  return should;
+uint64_t HeapRegistry::which_should_move(void* const* blocks, uint64_t asked, SlabHeap* own, const char* call) {
+  uint64_t which = 0;
+  while (asked != 0) {
+    const void* block = blocks[trailing_zeros(asked)];
+    const char* fault = kAlreadyFree;
+    with_heap_of(block, own, [&](const SlabHeap& owner) {
+      owner.lock().assume_held();
+      fault = nullptr;
+      for (uint64_t left = asked; left != 0 && fault == nullptr; left &= left - 1) {
+        const unsigned i = trailing_zeros(left);
+        if (page_map().entry(page_map().page_of(blocks[i])).owner() != owner.id()) continue;
+        const Slab& slab = slab_of(block = blocks[i]);
+        fault = fault_in(slab, table_->classes[slab.size_class], block);
+        asked &= ~bit_run(i, 1);
+        if (fault == nullptr && owner.is_worth_leaving(slab)) which |= bit_run(i, 1);
+      }
+    });
+    if (fault != nullptr) die_of_misuse(call, block, fault);  // with no lock held
+  }
+  return which;
 }
 
 const char* HeapRegistry::fault_of(const void* block, SlabHeap* own) {
   const char* fault = kAlreadyFree;
-  with_slab_of(block, own, [&](const SlabHeap&, const Slab& slab) {
+  with_heap_of(block, own, [&](const SlabHeap&) {
+    const Slab& slab = slab_of(block);
     fault = fault_in(slab, table_->classes[slab.size_class], block);
   });
   return fault;

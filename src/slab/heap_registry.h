@@ -59,10 +59,12 @@ class HeapRegistry {
   // SlabHeap::take_group. The caller does not hold the lock of its own heap.
   size_t take_shared(size_t size_class, void** end, size_t groups);
 
-  // True if the block, a live one, had better lie in another slab (SlabHeap::is_worth_leaving). `own` is the calling
-  // thread's heap, or null; the caller holds no heap's lock. Ends the process if the address is no block's, or the
-  // block is free; `call` is the function that the report names then.
-  bool should_move(const void* block, SlabHeap* own, const char* call);
+  static constexpr size_t kMostAsked = 64;  // blocks, a bit for each
+  // Of those among `blocks` with a bit in `asked`, live ones in slabs, which had better lie in another slab
+  // (SlabHeap::is_worth_leaving). Takes the lock of each one's heap once. `own` is the calling thread's heap, or null;
+  // the caller holds no heap's lock. Ends the process if one of the addresses is no block's, or the block is free;
+  // `call` is the function that the report names then.
+  uint64_t which_should_move(void* const* blocks, uint64_t asked, SlabHeap* own, const char* call);
   // What is wrong with a block that a cache holds, as a sentence; null if nothing is. `own` as above.
   const char* fault_of(const void* block, SlabHeap* own);
 
@@ -140,7 +142,8 @@ class HeapRegistry {
 
  private:
   template <class Act>
-  bool with_slab_of(const void* block, SlabHeap* own, Act act);
+  bool with_heap_of(const void* block, SlabHeap* own, Act act);
+  const Slab& slab_of(const void* block) const;
   using Heaps = HeapTable<SlabHeap, StdAtomics, SharedLock>;
   static constexpr size_t kIds = kMostHeaps + 2;  // 0 is no heap's, 1 the shared heap's
 

@@ -29,6 +29,7 @@ struct AllocatorUnderTest {
   void (*free_aligned_sized)(void* block, size_t alignment, size_t size);
   void (*free_batch)(void* const* blocks, size_t count);
   int (*should_move)(const void* block);
+  size_t (*should_move_batch)(void* const* blocks, size_t count, unsigned char* answers);
   void* (*malloc_uncached)(size_t size);
   void (*free_uncached)(void* block);
   size_t (*usable_size)(void* block);
@@ -48,6 +49,7 @@ inline AllocatorUnderTest snug_under_test() {
           snug_free_aligned_sized,
           snug_free_batch,
           snug_should_move,
+          snug_should_move_batch,
           snug_malloc_uncached,
           snug_free_uncached,
           snug_malloc_usable_size,

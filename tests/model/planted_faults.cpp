@@ -99,6 +99,11 @@ void leaking_free_uncached(void* block) {
   if (++count % 20 != 0) snug_free_uncached(block);
 }
 
+size_t eager_should_move_batch(void* const* blocks, size_t count, unsigned char* answers) {
+  snug_should_move_batch(blocks, count, answers);
+  return count;
+}
+
 void forgetful_batch(void* const* blocks, size_t count) { snug_free_batch(blocks, count < 2 ? count : count - 1); }
 
 int forgetful_stats(snug_stats* stats) {
@@ -180,6 +185,8 @@ std::vector<PlantedFault> planted_faults() {
       {"BatchOverlap", "overlaps live", altered([](Heap& h) { h.malloc_batch = repeating_batch; })},
       {"BatchLeak", "blocks_in_use is", altered([](Heap& h) { h.free_batch = forgetful_batch; })},
       {"MoveLeak", "blocks_in_use is", altered([](Heap& h) { h.free_uncached = leaking_free_uncached; })},
+      {"MoveMiscount", "should_move_batch says 5",
+       altered([](Heap& h) { h.should_move_batch = eager_should_move_batch; })},
       {"MoveNull", "a null block",
        altered([](Heap& h) { h.malloc_uncached = [](size_t) -> void* { return nullptr; }; })},
       {"BrokenInvariant", "a planted broken invariant", altered([](Heap& h) { h.check = complaining_check; })},

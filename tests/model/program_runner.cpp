@@ -168,12 +168,27 @@ Complaint ProgramRunner::free_batch(const Operation& operation) {
   return std::nullopt;
 }
 
+// Of a few blocks of any kinds, and of a null.
+Complaint ProgramRunner::ask_of_some() const {
+  std::vector<void*> blocks(5);
+  for (uint32_t i = 0; i < 4; ++i) blocks[i] = reinterpret_cast<void*>(reference_.choose(Choice::kPick, i)->address);
+  std::vector<unsigned char> answers(blocks.size(), 2);
+  const size_t told = allocator_.should_move_batch(blocks.data(), blocks.size(), answers.data());
+  const auto count_of = [&](int answer) {
+    return static_cast<size_t>(std::count(answers.begin(), answers.end(), answer));
+  };
+  if (answers.back() == 0 && told == count_of(1) && told + count_of(0) == answers.size()) return std::nullopt;
+  return "should_move_batch says " + std::to_string(told) + " of blocks of which it answers 1 for " +
+         std::to_string(count_of(1)) + " and 0 for " + std::to_string(count_of(0));
+}
+
 // Whatever the answer is, which is advice: both blocks live for a while.
 Complaint ProgramRunner::move(const LiveBlock& block) {
   if (Complaint complaint = verify(block, block.usable)) return complaint;
   void* const from = reinterpret_cast<void*>(block.address);
   const int answer = allocator_.should_move(from);
   if (answer != 0 && answer != 1) return "should_move answers " + std::to_string(answer);
+  if (Complaint complaint = ask_of_some()) return complaint;
   void* const to = allocator_.malloc_uncached(block.requested);
   ++allocations_;
   if (Complaint complaint = account_for(to, block.requested, 16, false)) return complaint;

@@ -44,6 +44,7 @@ class ProgramRunner {
   Complaint allocate(const Operation& operation);
   Complaint allocate_batch(const Operation& operation);
   Complaint free_batch(const Operation& operation);
+  Complaint ask_of_some() const;
   Complaint move(const LiveBlock& block);
   Complaint reallocate(const Operation& operation);
   Complaint free_block(const LiveBlock& block, bool sized);

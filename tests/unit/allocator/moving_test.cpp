@@ -1,6 +1,7 @@
 // snug_should_move, snug_malloc_uncached and snug_free_uncached, on the process's own heap.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "snug/heap.h"
 #include "snug/snug.h"
 
 namespace {
@@ -49,6 +51,28 @@ class Store {
     }
     return moved;
   }
+  // The same, so many questions at a time.
+  size_t move_by(size_t step) {
+    size_t moved = 0;
+    std::vector<unsigned char> answers(step);
+    for (size_t from = 0; from < blocks_.size(); from += step) {
+      const size_t count = std::min(step, blocks_.size() - from);
+      std::vector<void*> asked(blocks_.begin() + static_cast<std::ptrdiff_t>(from),
+                               blocks_.begin() + static_cast<std::ptrdiff_t>(from + count));
+      size_t told = snug_should_move_batch(asked.data(), count, answers.data());
+      for (size_t i = 0; i < count; ++i) {
+        EXPECT_LE(answers[i], 1);
+        if (answers[i] == 0) continue;
+        --told;
+        ++moved;
+        blocks_[from + i] = static_cast<unsigned char*>(snug_malloc_uncached(size_));
+        std::memcpy(blocks_[from + i], asked[i], size_);
+        snug_free_uncached(asked[i]);
+      }
+      EXPECT_EQ(told, 0u) << "how many answers are 1";
+    }
+    return moved;
+  }
   bool is_whole() const {
     for (size_t i = 0; i < blocks_.size(); ++i)
       for (size_t at = 0; blocks_[i] != nullptr && at < size_; ++at)
@@ -85,6 +109,22 @@ TEST_P(MovingOfSize, AStoreClosesUp) {
   EXPECT_STREQ(snug_check(1), nullptr);
 }
 
+TEST_P(MovingOfSize, AStoreThatAsksOfManyClosesUpAsFar) {
+  const size_t size = GetParam();
+  for (const size_t step : {1, 63, 64, 65, 1000}) {
+    Store store(size, (size_t{4} << 20) / size);
+    store.thin_out(70);
+    snug_malloc_trim(0);
+    const uint64_t scattered = stats_now().bytes_in_slabs;
+    size_t rounds = 0;
+    while (store.move_by(step) != 0) ASSERT_LT(++rounds, 20u);
+    snug_malloc_trim(0);
+    EXPECT_LT(stats_now().bytes_in_slabs, scattered * 6 / 10) << step << " at a time";
+    EXPECT_EQ(store.move(), 0u) << step << " at a time";
+    EXPECT_TRUE(store.is_whole());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, MovingOfSize, testing::Values(16, 100, 1000, 5000));
 
 TEST_F(Moving, WhatHasNoSlabStays) {
@@ -96,6 +136,32 @@ TEST_F(Moving, WhatHasNoSlabStays) {
   void* const other = snug_malloc_uncached(size_t{1} << 20);
   std::memset(other, 1, size_t{1} << 20);
   snug_free(other);
+}
+
+TEST_F(Moving, BlocksOfEveryKindAreAnsweredTogether) {
+  Store store(300, 20000);
+  store.thin_out(90);
+  snug_heap* const heap = snug_heap_create(nullptr);
+  std::vector<void*> blocks = {nullptr, snug_malloc(size_t{1} << 20), snug_malloc(size_t{64} << 20),
+                               snug_heap_malloc(heap, 300), snug_heap_malloc(heap, size_t{1} << 20)};
+  const size_t stay = blocks.size();
+  blocks.insert(blocks.end(), store.blocks().begin(), store.blocks().end());
+  for (const size_t twice : {1, 3}) blocks.push_back(blocks[twice]);
+  std::vector<unsigned char> answers(blocks.size() + 1, 7);
+  const size_t told = snug_should_move_batch(blocks.data(), blocks.size(), answers.data());
+  EXPECT_EQ(answers.back(), 7);
+  answers.pop_back();
+  EXPECT_EQ(told, static_cast<size_t>(std::count(answers.begin(), answers.end(), 1)));
+  EXPECT_EQ(answers.size() - told, static_cast<size_t>(std::count(answers.begin(), answers.end(), 0)));
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (i >= stay && blocks[i] != nullptr) continue;
+    EXPECT_EQ(answers[i], 0) << i;
+  }
+  EXPECT_GT(told, 500u) << "most of what is left";
+  EXPECT_EQ(snug_should_move_batch(nullptr, 0, nullptr), 0u);
+  snug_free(blocks[1]);
+  snug_free(blocks[2]);
+  snug_heap_destroy(heap);
 }
 
 TEST_F(Moving, TheCacheIsPassedBy) {
@@ -155,6 +221,10 @@ TEST_F(Moving, ManyThreadsAtOnce) {
         store.thin_out(20);
         store.move();
         for (unsigned char* const block : common.blocks()) snug_should_move(block);
+        store.move_by(100);
+        std::vector<unsigned char> answers(common.blocks().size());
+        const std::vector<void*> asked(common.blocks().begin(), common.blocks().end());
+        snug_should_move_batch(asked.data(), asked.size(), answers.data());
       }
       sound[i] = store.is_whole();
     });

@@ -2,6 +2,7 @@
 // address.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <vector>
 
 #include "base/bits.h"
@@ -28,7 +29,7 @@ class SlabLeavingTest : public testing::Test {
         std::vector<void*>(first + static_cast<std::ptrdiff_t>(used), first + static_cast<std::ptrdiff_t>(in_slab)));
   }
   bool should_move(size_t slab, SlabHeap* asking) {
-    return own.registry.should_move(blocks[slab * in_slab], asking, "test");
+    return own.registry.which_should_move(&blocks[slab * in_slab], 1, asking, "test") != 0;
   }
   bool should_move(size_t slab) { return should_move(slab, &heap); }
 
@@ -117,6 +118,44 @@ TEST_F(SlabLeavingTest, AnAdoptedSlabCountsInItsNewHeap) {
   EXPECT_FALSE(should_move(2, &heir));  // the last partial one of the heap that was
 }
 
+// One question about blocks of two heaps, in turns, of which some are not asked.
+TEST_F(SlabLeavingTest, ManyAreAnsweredAsOneIs) {
+  SlabHeap& other = *own.registry.acquire();
+  std::vector<void*> others = own.take(other, c, kSlabs * in_slab);
+  own.give(other, c, {others.begin() + 1, others.begin() + static_cast<std::ptrdiff_t>(in_slab)});
+  own.give(other, c, {others.begin() + static_cast<std::ptrdiff_t>(in_slab) + 1, others.end()});
+  leave(0, 1);
+  leave(1, in_slab / 10);
+  leave(2, in_slab - 1);
+  leave(3, in_slab / 2);
+  void* const asked[] = {blocks[0],       others[0],           nullptr,
+                         blocks[in_slab], blocks[2 * in_slab], nullptr,
+                         others[in_slab], blocks[3 * in_slab], blocks[4 * in_slab],
+                         others[0],       blocks[3 * in_slab], others[in_slab]};
+  constexpr uint64_t kAsked = 0b1111'1101'1011;
+  constexpr uint64_t kSparse = 0b1100'1100'1000;
+  for (SlabHeap* const asking : {&heap, &other, static_cast<SlabHeap*>(nullptr)}) {
+    for (size_t i = 0; i < std::size(asked); ++i) {
+      if (asked[i] == nullptr) continue;
+      EXPECT_EQ(own.registry.which_should_move(&asked[i], 1, asking, "test"), kSparse >> i & 1) << i;
+    }
+    EXPECT_EQ(own.registry.which_should_move(asked, kAsked, asking, "test"), kSparse);
+    EXPECT_EQ(own.registry.which_should_move(asked, kAsked & ~uint64_t{0b1000}, asking, "test"),
+              kSparse & ~uint64_t{0b1000});
+    EXPECT_EQ(own.registry.which_should_move(asked, 0, asking, "test"), 0u);
+  }
+}
+
+TEST_F(SlabLeavingTest, TheFaultyOneOfManyIsNamed) {
+  leave(0, 1);
+  SlabHeap& other = *own.registry.acquire();
+  std::vector<void*> mixed = own.take(other, c, 3);
+  mixed.push_back(blocks[1]);  // it has gone home
+  EXPECT_DEATH(own.registry.which_should_move(mixed.data(), 15, &heap, "asked"), "asked.*block is already free");
+  mixed.back() = static_cast<char*>(blocks[0]) + 16;
+  EXPECT_DEATH(own.registry.which_should_move(mixed.data(), 15, &heap, "asked"), "asked.*points inside a block");
+}
+
 // A block that another thread has freed lies in the mail until the lock is taken. If its slab was all its own, and the
 // heap keeps as many empty ones as it may, the slab goes in that moment: nothing is left there to look at.
 class SlabThatGoesTest : public SlabLeavingTest {
@@ -143,12 +182,12 @@ class SlabThatGoesTest : public SlabLeavingTest {
 };
 
 TEST_F(SlabThatGoesTest, IsNotLookedAtByItsOwner) {
-  EXPECT_DEATH(own.registry.should_move(freed, &heap, "asked"), "asked.*block is already free");
+  EXPECT_DEATH(own.registry.which_should_move(&freed, 1, &heap, "asked"), "asked.*block is already free");
 }
 
 TEST_F(SlabThatGoesTest, IsNotLookedAtByOthers) {
-  EXPECT_DEATH(own.registry.should_move(freed, &other, "asked"), "asked.*block is already free");
-  EXPECT_DEATH(own.registry.should_move(freed, nullptr, "asked"), "asked.*block is already free");
+  EXPECT_DEATH(own.registry.which_should_move(&freed, 1, &other, "asked"), "asked.*block is already free");
+  EXPECT_DEATH(own.registry.which_should_move(&freed, 1, nullptr, "asked"), "asked.*block is already free");
 }
 
 }  // namespace
