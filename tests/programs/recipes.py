@@ -261,7 +261,7 @@ def try_postgresql(bench: Bench) -> None:
 def try_redis(bench: Bench) -> None:
     server_program, benchmark, cli = need("redis-server"), need("redis-benchmark"), need("redis-cli")
     section = section_of(bench.page, "Redis")
-    plain, build_and_run = section.blocks("sh")
+    plain, build_and_run, _ = section.blocks("sh")  # the last is what programs.redis_defrag does
     # The second library serves every Redis; only one that calls jemalloc by names of its own cannot do without it.
     (bench.folder / "jemalloc_calls.c").write_text(section.blocks("c")[0])
     compile_calls, with_calls = build_and_run.strip().splitlines()

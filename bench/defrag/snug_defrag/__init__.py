@@ -1,0 +1,1 @@
+"""Redis that defragments, on snug and on its own jemalloc: bench/defrag/README.md."""
