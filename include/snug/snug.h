@@ -100,7 +100,7 @@ SNUG_API void snug_free_batch(void* const* blocks, size_t count);
  * of this moment: other threads may change it. The block must be live, and stay so during the call: an address that
  * snug did not hand out, or that of a block that is seen to be free, ends the process with one line. Takes the lock of
  * the heap that the slab belongs to. O(1), but for the empty slabs of the size that the heap keeps: some tens at most.
- */
+ * Shape and rule are those of je_get_defrag_hint(), which Redis asks of its jemalloc (docs/recipes.md, "Redis"). */
 SNUG_API int snug_should_move(const void* block);
 /* The same of the `count` blocks with the addresses in `blocks`, an array that is not changed: sets answers[i], a byte,
  * to what snug_should_move(blocks[i]) returns, for blocks of any kinds and NULLs. Returns how many of the answers
