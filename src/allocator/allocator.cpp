@@ -56,6 +56,7 @@ void refuse_large_os_pages() {
 }
 
 void thread_ends(void* cache) {
+  if (own_part != nullptr) allocator.real_time.leave();
   allocator.user_heaps.end_caches();
   allocator.caches.end(static_cast<ThreadCache*>(cache));
   if (allocator.config.idle_thread != BackgroundThreadMode::kOff) allocator.background.thread_ended();
@@ -140,6 +141,7 @@ bool Allocator::open_parts() {
   if (config.report[0] != 0 && config.reporting == Reporting::kStatistics) peak.watch();
   if (config.profile_at != 0) peak.tell_growth(config.profile_at, [] { allocator.control.nudge(); });
   open_checks();
+  open_real_time();
   open_.store(true, kRelease);
   return true;
 }
@@ -166,6 +168,19 @@ void Allocator::open_checks() {
   open_inline_paths();
   plain_.store(true, kRelease);
   if (config.profile != 0) begin_profile(config.profile);
+}
+
+// With profile_rt. A process without the region goes on without it, and says so: its threads would miss deadlines.
+void Allocator::open_real_time() {
+  if (config.profile_rt == 0 || is_checked()) return;
+  if (real_time.make(config.profile_rt) != 0) {
+    Text<128> line;
+    line.add("snug: SNUG_CONF: profile_rt: no memory for a region of ")
+        .add(uint64_t{config.profile_rt})
+        .add(" bytes\n");
+    return write_line(line.data(), line.size());
+  }
+  real_time.watch_policies();
 }
 
 // A malloc takes small blocks from trays now, and every other request, of which plain_ is asked, a slow path.
@@ -277,11 +292,15 @@ void Allocator::before_fork() SNUG_UNPROVED {
   guarded.lock().lock_for_fork();
   profile.lock().lock_for_fork();
   pressure.lock().lock_for_fork();
+  deferred.lock().lock_for_fork();
+  real_time.lock().lock_for_fork();
   forks_alone_ = false;  // under our first lock
 }
 
 void Allocator::after_fork_in_parent() SNUG_UNPROVED {
   if (forks_alone_) return background.after_fork_in_parent();
+  real_time.lock().unlock_after_fork();
+  deferred.lock().unlock_after_fork();
   pressure.lock().unlock_after_fork();
   profile.lock().unlock_after_fork();
   guarded.lock().unlock_after_fork();
@@ -291,6 +310,10 @@ void Allocator::after_fork_in_parent() SNUG_UNPROVED {
 
 void Allocator::after_fork_in_child() SNUG_UNPROVED {
   forget_calling_thread();
+  real_time.lose_others();
+  deferred.cut_pending();
+  real_time.lock().unlock_after_fork();
+  deferred.lock().unlock_after_fork();
   pressure.after_fork_in_child();
   pressure.lock().unlock_after_fork();
   profile.lock().unlock_after_fork();

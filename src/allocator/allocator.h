@@ -18,6 +18,8 @@
 #include "heap/user_heaps.h"
 #include "os/open_streams.h"
 #include "profile/heap_profile.h"
+#include "realtime/deferred_frees.h"
+#include "realtime/real_time_parts.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
 #include "span/footprint.h"
@@ -47,6 +49,8 @@ struct Allocator {
   CacheRevocation revocation{registry};
   UserHeaps user_heaps{arena, spans, arrays};  // those that the program makes
   Pressure pressure;                           // with callbacks
+  RealTimeParts real_time;                     // of threads with deadlines
+  DeferredFrees deferred;                      // which those leave to others
   ControlThread control;                       // with publish:on, profile_at or profile_signal
   BackgroundThread background;
 
@@ -120,6 +124,8 @@ struct Allocator {
     background.start_if_wanted();  // the background thread, if one was called for
     if (footprint.soft_limit().is_passed()) [[unlikely]]
       relieve_as_passed();
+    if (deferred.has_any()) [[unlikely]]
+      free_deferred();
   }
 
   // Once the soft limit is passed one thread gives back what is empty, of all threads, and asks the program's callbacks
@@ -131,6 +137,9 @@ struct Allocator {
   // For the background thread, in each round: looks at the container and at how long tasks wait for memory.
   bool watches_memory() { return config.pressure != 0 || follows_container(); }
   void watch_memory();
+
+  // Frees some of the blocks that threads with deadlines have left to others. The caller holds no lock.
+  void free_deferred();
 
   // True if no thread holds a lock that sending blocks home may wait for.
   bool is_at_rest() { return registry.is_at_rest() && !spans.lock().is_held() && !arena.lock().is_held(); }
@@ -148,6 +157,7 @@ struct Allocator {
   bool open_parts() SNUG_REQUIRES(opening_);
   void bound_heaps();
   void open_checks() SNUG_REQUIRES(opening_);
+  void open_real_time();
   void open_inline_paths();
   int begin_profile(size_t distance) SNUG_REQUIRES(opening_);
   void bound_memory();

@@ -24,7 +24,8 @@ size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
     if (block == nullptr) return done;
     blocks[done++] = block;
     ThreadCache* cache = thread_state.cache;
-    if (cache == nullptr || allocator.is_checked() || size > allocator.table->max_size || scope_heap != nullptr)
+    if (cache == nullptr || allocator.is_checked() || size > allocator.table->max_size || scope_heap != nullptr ||
+        own_part != nullptr)
       continue;
     allocator.peak.look_as_due();
     const size_t size_class = allocator.table->class_of(size);
@@ -45,8 +46,9 @@ void deallocate_batch(void* const* blocks, size_t count) noexcept {
   for (size_t done = 0; done != count;) {
     ThreadCache* cache = thread_state.cache;
     const size_t scaled_class = class_at(blocks[done]);
-    const size_t row =
-        scaled_class != 0 && cache != nullptr ? row_of_class(scaled_class, blocks + done, count - done) : 1;
+    const size_t row = scaled_class != 0 && cache != nullptr && own_part == nullptr
+                           ? row_of_class(scaled_class, blocks + done, count - done)
+                           : 1;
     if (row == 1)
       deallocate_slow(blocks[done]);  // handles every case
     else

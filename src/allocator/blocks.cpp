@@ -6,6 +6,7 @@
 #include "allocator/checked_blocks.h"
 #include "allocator/heap_blocks.h"
 #include "allocator/plain_blocks.h"
+#include "allocator/real_time_blocks.h"
 #include "allocator/refill.h"
 #include "allocator/refusal.h"
 #include "allocator/sampled_blocks.h"
@@ -39,8 +40,17 @@ void* unscoped_large_block(const LargeRequest& request) {
   return allocator.profile.is_on() ? note_large(block, request.size) : block;
 }
 
+SNUG_NOINLINE void* large_block_in_part(ThreadPart* part, const LargeRequest& request) {
+  add_relative<1>(&relative_thread_state()->allocations);
+  void* const block = allocate_in_part(part, request.size);
+  if (block != nullptr && request.zeroed) memset(block, 0, request.size);
+  return block;
+}
+
 void* large_block(const LargeRequest& request) {
-  return scope_heap != nullptr ? allocate_large_in(*scope_heap, request) : unscoped_large_block(request);
+  if (scope_heap != nullptr) return allocate_large_in(*scope_heap, request);
+  if (ThreadPart* const part = announced_part(); part != nullptr) return large_block_in_part(part, request);
+  return unscoped_large_block(request);
 }
 
 // Serves sizes beyond the largest class; the first request of the process, before any class is known; every request of
@@ -60,6 +70,12 @@ SNUG_ALWAYS_INLINE void* allocate_beyond_heads(size_t size, Otherwise otherwise)
     return otherwise();
   return allocate_from(head_of(relative_thread_state(), scaled(allocator.table->class_of(size))),
                        [size] { return refill(size); });
+}
+
+SNUG_COLD void* refill_aligned(size_t alignment, size_t size, size_t padded) noexcept {
+  if (ThreadPart* const part = scope_heap != nullptr ? nullptr : announced_part(); part != nullptr)
+    return allocate_aligned_in_part(part, alignment, size);
+  return refill(padded);
 }
 
 SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockOrigin origin) noexcept {
@@ -148,7 +164,8 @@ void deallocate_plain_slow(void* block, size_t scaled_class) {
 namespace {
 
 SNUG_COLD void deallocate_otherwise(void* block, BlockOrigin fits, size_t told) noexcept {
-  if (block == nullptr) return;
+  if (allocator.real_time.contains(block)) return release_in_region(block);
+  if (block == nullptr || (own_part != nullptr && defer_free(block))) return;
   const size_t scaled_class = class_at(block);
   if (allocator.user_heaps.are_used() && scaled_class == 0 && release_in_heap(block)) return;
   if (scaled_class == 0 && allocator.is_checked()) return deallocate_checked(block, fits, told);
@@ -186,6 +203,7 @@ void* allocate_large_if_plain(size_t size) noexcept {
 void* allocate_uncached(size_t size) noexcept {
   if (!allocator.ensure_open()) return out_of_memory();
   if (allocator.is_checked()) return allocate_checked(size, BlockOrigin::kMalloc);
+  if (ThreadPart* const part = announced_part(); part != nullptr) return large_block_in_part(part, {.size = size});
   if (size > allocator.table->max_size) return unscoped_large_block({.size = size});
   void* block = counted(insist_on_class(size, [size](size_t size_class) {
     ThreadCache* cache = thread_cache();
@@ -202,7 +220,7 @@ void* allocate_uncached(size_t size) noexcept {
 void deallocate_uncached(void* block) noexcept {
   const size_t scaled_class = class_at(block);
   ThreadCache* cache = thread_state.cache;
-  if (scaled_class == 0 || cache == nullptr) return deallocate_slow(block);
+  if (scaled_class == 0 || cache == nullptr || own_part != nullptr) return deallocate_slow(block);
   ErrnoKeeper keeper;
   if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse("free", block, kAlreadyFree);
   cache->give_uncached(scaled_class / kClassScale, block);
@@ -240,7 +258,8 @@ void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexce
     const bool has_class = size - 1 < table.max_size && padded <= table.max_size;
     const size_t size_class = has_class ? table.class_of(padded) : 0;
     if (has_class && is_aligned(table.classes[size_class].block_size, alignment)) [[likely]]
-      return allocate_from(head_of(relative_thread_state(), scaled(size_class)), [padded] { return refill(padded); });
+      return allocate_from(head_of(relative_thread_state(), scaled(size_class)),
+                           [=] { return refill_aligned(alignment, size, padded); });
   }
   return allocate_aligned_otherwise(alignment, size, origin);
 }
@@ -248,6 +267,10 @@ void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexce
 void* allocate_plain_aligned(size_t alignment, size_t size) {
   if (alignment <= kSmallStep) return allocate_plain(size);
   if (size > PTRDIFF_MAX) return out_of_memory();
+  if (ThreadPart* const part = scope_heap != nullptr ? nullptr : announced_part(); part != nullptr) {
+    add_relative<1>(&relative_thread_state()->allocations);
+    return allocate_aligned_in_part(part, alignment, size);
+  }
   if (const size_t c = allocator.table->aligned_class_of(alignment, size); c != 0)
     return allocate_plain_of_class(c, size);
   return large_block({.size = size == 0 ? 1 : size, .alignment = alignment});
@@ -257,6 +280,7 @@ size_t usable_size(const void* block, const char* call) {
   if (block == nullptr) return 0;
   if (const size_t scaled_class = class_at(block); scaled_class != 0)
     return allocator.table->classes[scaled_class / kClassScale].block_size;
+  if (allocator.real_time.contains(block)) return usable_in_region(block, call);
   if (allocator.user_heaps.are_used())
     if (const size_t usable = usable_in_heap(block); usable != 0) return usable;
   if (allocator.is_checked()) return checked_size(block, call);
@@ -270,6 +294,7 @@ size_t usable_size(const void* block, const char* call) {
 
 bool try_expand(void* block, size_t size, const char* call) {
   if (block == nullptr) return false;
+  if (allocator.real_time.contains(block)) return expand_in_region(block, size, call);
   const size_t usable = usable_size(block, call);
   if (usable >= size) return true;
   // What else knows how long the block is: a note, a sample, a heap's record.
@@ -280,14 +305,15 @@ bool try_expand(void* block, size_t size, const char* call) {
 bool is_in_heap(const void* address) {
   if (address == nullptr || !allocator.is_open()) return false;
   return plain_class_at(address) != 0 || allocator.user_heaps.slab_at(address) != nullptr ||
-         allocator.guarded.contains(address) || allocator.profile.block_size_at(address) != 0 ||
-         allocator.large_blocks.usable_size(address) != 0;
+         allocator.guarded.contains(address) || allocator.real_time.contains(address) ||
+         allocator.profile.block_size_at(address) != 0 || allocator.large_blocks.usable_size(address) != 0;
 }
 
 void empty_own_caches() {
   if (!allocator.is_open()) return;
   if (ThreadCache* const cache = thread_state.cache; cache != nullptr) cache->flush_all();
   allocator.user_heaps.flush_own();
+  if (own_part != nullptr) own_part->collect_all();
   allocator.maintain();
 }
 
@@ -299,6 +325,7 @@ void* move_from_slab(void* block, size_t usable, size_t size, const char* call) 
 }
 
 void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept {
+  if (allocator.real_time.contains(block)) return resize_in_region(block, size, call);
   if (void* resized; allocator.user_heaps.are_used() && resize_in_heap(block, size, &resized)) return resized;
   if (allocator.is_checked()) return resize_checked(block, size, call);
   if (size > allocator.table->max_size && allocator.is_open() && allocator.large_blocks.fits(block, size)) return block;
@@ -340,6 +367,7 @@ const char* check(bool all_caches) {
   if (const char* broken = allocator.registry.check(); broken != nullptr) return broken;
   if (const char* broken = allocator.caches.check(); broken != nullptr) return broken;
   if (const char* broken = allocator.user_heaps.check(); broken != nullptr) return broken;
+  if (const char* broken = allocator.real_time.check(all_caches); broken != nullptr) return broken;
   const char* broken = nullptr;
   allocator.revocation.for_each_cache([&](const ThreadCache& cache) {
     if (broken == nullptr && (all_caches || &cache == thread_state.cache)) broken = cache.check();

@@ -16,6 +16,7 @@
 #include "os/process.h"
 #include "os/told_signal.h"
 #include "profile/sample_distance.h"
+#include "realtime/real_time_parts.h"
 
 namespace snug {
 
@@ -58,6 +59,9 @@ const ConfigKey kConfigTable[kConfigKeys] = {
      "also each time that the heap holds so much more than at the last profile; implies idle_thread:on"},
     {"profile_signal", "off|signal",
      "also when the process gets this signal, by number, or SIGHUP, SIGUSR1 or SIGUSR2; implies idle_thread:on"},
+    {"profile_rt", "off|bytes",
+     "a region of memory that does not fault, for threads under a real-time policy: their malloc and free have a worst "
+     "case"},
     {"publish", "off|on",
      "on: tools of the same user may ask the running process for its statistics and heap profile, and have it give "
      "memory back; implies idle_thread:on"},
@@ -222,6 +226,11 @@ const char* set_plain(Config& config, size_t key, Word value) {
       return set_profile_at(config, value);
     case kProfileSignal:
       return set_profile_signal(config, value);
+    case kProfileRt:
+      if (!value.is("off") && (!parse_size(value, size_t{1} << 40, &number) || number < RealTimeParts::kLeastBytes))
+        return "off or a size in bytes from 1M to 1024G";
+      config.profile_rt = number;
+      return nullptr;
     case kPublish:
       if (!value.is("on") && !value.is("off")) return "on or off";
       config.publish = value.is("on");

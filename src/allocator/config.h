@@ -81,6 +81,9 @@ struct Config {
   size_t profile_at = 0;
   uint32_t profile_signal = 0;
   bool writes_profiles() const { return profile_at != 0 || profile_signal != 0; }
+  // profile_rt: bytes from 1M to 1T, or off, the default. A region for threads with deadlines, made at the start: each
+  // thread with a real-time policy announces itself (realtime/real_time_parts.h). check:on keeps it off.
+  size_t profile_rt = 0;
   // publish: off | on, default off. on: tools of the same user may ask the running process for its statistics and its
   // heap profile, and have it give memory back (control/control_page.h). A thread of snug's own answers them; with it
   // idle_thread is on.
@@ -107,7 +110,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 21;
+inline constexpr size_t kConfigKeys = 22;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // `retain`, `retain_large` and `cache` of a process that may have so many bytes of memory. Keys that the environment

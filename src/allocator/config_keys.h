@@ -24,6 +24,7 @@ enum ConfigKeyIndex : size_t {
   kProfileOut,
   kProfileAt,
   kProfileSignal,
+  kProfileRt,
   kPublish,
   kReport,
   kServed

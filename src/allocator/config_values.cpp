@@ -66,6 +66,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
     case kProfileSignal:
       config.profile_signal == 0 ? value.add("off") : value.add(uint64_t{config.profile_signal});
       break;
+    case kProfileRt:
+      config.profile_rt == 0 ? value.add("off") : value.add(uint64_t{config.profile_rt});
+      break;
     case kPublish:
       value.add(config.publish ? "on" : "off");
       break;

@@ -188,7 +188,7 @@ UserHeap* enter_scope(UserHeap* heap) {
   if (!allocator.ensure_open() || allocator.is_checked()) return before;
   ThreadCache* const cache = thread_cache();
   if (cache != nullptr && before == nullptr && heap != nullptr) cache->close();
-  if (cache != nullptr && before != nullptr && heap == nullptr) cache->reopen();
+  if (cache != nullptr && before != nullptr && heap == nullptr && own_part == nullptr) cache->reopen();
   scope_heap = heap;
   return before;
 }

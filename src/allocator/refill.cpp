@@ -2,6 +2,7 @@
 
 #include "allocator/allocator.h"
 #include "allocator/heap_blocks.h"
+#include "allocator/real_time_blocks.h"
 #include "allocator/refusal.h"
 #include "allocator/sampled_blocks.h"
 #include "base/atomic.h"
@@ -40,10 +41,12 @@ void* counted(void* block) {
 //
 //   the thread's array ◄── the slabs of its heap ◄── spans of the span store ◄── chunks of the page map ◄── the OS
 //
-// Only the four modes that come first, and are off unless the user asks for them, look at the request itself.
+// Only the five modes that come first, and are off unless the user asks for them, look at the request itself.
 void* refill(size_t size, bool* untouched) noexcept {
   if (scope_heap != nullptr) [[unlikely]]  // snug_heap_enter
     return allocate_in(scope_heap, size);
+  if (ThreadPart* const part = announced_part(); part != nullptr) [[unlikely]]  // snug_realtime_enter
+    return allocate_in_part(part, size);
   if (allocator.peak.is_watched()) [[unlikely]] {  // report
     allocator.peak.note_request(allocator.table->class_of(size), size);
     allocator.peak.look_as_due();

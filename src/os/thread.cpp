@@ -87,6 +87,13 @@ void leave_real_time() {
   if (start.count != 0) system_call(SYS_sched_setaffinity, 0, start.count * sizeof start.words[0], start.words);
 }
 
+bool is_real_time() {
+  constexpr long kResetsOnFork = 0x40000000;
+  constexpr long kDeadline = 6;  // SCHED_DEADLINE, which libc does not name without extensions
+  const long policy = system_call(SYS_sched_getscheduler, 0) & ~kResetsOnFork;
+  return policy == SCHED_FIFO || policy == SCHED_RR || policy == kDeadline;
+}
+
 void join_thread(pthread_t thread) {
   int before = 0;
   ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);

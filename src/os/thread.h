@@ -25,6 +25,10 @@ bool is_unfiltered();
 // process could run on at its start: a thread inherits both from the thread that has started it.
 void leave_real_time();
 
+// True if the calling thread has a real-time policy: first in, first out, or taking turns, or a deadline. A system
+// call.
+bool is_real_time();
+
 // Returns when the thread has ended, for the OS as well, as far as pthread_join() can tell. No cancellation point.
 void join_thread(pthread_t thread);
 

@@ -175,6 +175,12 @@ class BasicCellHeap {
     return block == nullptr ? 0 : Layout::size_of(Layout::cell_of(block)) - kCellOverhead;
   }
 
+  // False if the cheap checks see that no live block begins there. Another thread than the heap's may ask of a block
+  // that it is about to hand back: what is read of a live block's cell does not change meanwhile.
+  bool may_be_live(const void* block) const { return !is_suspect(Layout::cell_of(block)); }
+  // Ends by Policy::Misuse with the reason why no live block begins there. O(cells).
+  [[noreturn]] void report(const char* call, const void* block) const { misuse_of(call, block); }
+
   // Gives every empty page back to the page source. Returns the bytes given back. O(regions).
   size_t release_unused();
 
