@@ -40,16 +40,9 @@ void* unscoped_large_block(const LargeRequest& request) {
   return allocator.profile.is_on() ? note_large(block, request.size) : block;
 }
 
-SNUG_NOINLINE void* large_block_in_part(ThreadPart* part, const LargeRequest& request) {
-  add_relative<1>(&relative_thread_state()->allocations);
-  void* const block = allocate_in_part(part, request.size);
-  if (block != nullptr && request.zeroed) memset(block, 0, request.size);
-  return block;
-}
-
 void* large_block(const LargeRequest& request) {
   if (scope_heap != nullptr) return allocate_large_in(*scope_heap, request);
-  if (ThreadPart* const part = announced_part(); part != nullptr) return large_block_in_part(part, request);
+  if (ThreadPart* const part = announced_part(); part != nullptr) return allocate_uncounted_in_part(part, request.size);
   return unscoped_large_block(request);
 }
 
@@ -73,7 +66,7 @@ SNUG_ALWAYS_INLINE void* allocate_beyond_heads(size_t size, Otherwise otherwise)
 }
 
 SNUG_COLD void* refill_aligned(size_t alignment, size_t size, size_t padded) noexcept {
-  if (ThreadPart* const part = scope_heap != nullptr ? nullptr : announced_part(); part != nullptr)
+  if (ThreadPart* const part = announced_part(); part != nullptr)
     return allocate_aligned_in_part(part, alignment, size);
   return refill(padded);
 }
@@ -165,8 +158,9 @@ namespace {
 
 SNUG_COLD void deallocate_otherwise(void* block, BlockOrigin fits, size_t told) noexcept {
   if (allocator.real_time.contains(block)) return release_in_region(block);
-  if (block == nullptr || (own_part != nullptr && defer_free(block))) return;
+  if (block == nullptr) return;
   const size_t scaled_class = class_at(block);
+  if (own_part != nullptr && scaled_class != 0) return defer_free(block);
   if (allocator.user_heaps.are_used() && scaled_class == 0 && release_in_heap(block)) return;
   if (scaled_class == 0 && allocator.is_checked()) return deallocate_checked(block, fits, told);
   ErrnoKeeper keeper;
@@ -203,7 +197,7 @@ void* allocate_large_if_plain(size_t size) noexcept {
 void* allocate_uncached(size_t size) noexcept {
   if (!allocator.ensure_open()) return out_of_memory();
   if (allocator.is_checked()) return allocate_checked(size, BlockOrigin::kMalloc);
-  if (ThreadPart* const part = announced_part(); part != nullptr) return large_block_in_part(part, {.size = size});
+  if (ThreadPart* const part = announced_part(); part != nullptr) return allocate_uncounted_in_part(part, size);
   if (size > allocator.table->max_size) return unscoped_large_block({.size = size});
   void* block = counted(insist_on_class(size, [size](size_t size_class) {
     ThreadCache* cache = thread_cache();
@@ -237,7 +231,8 @@ void* allocate_zeroed(size_t count, size_t size) {
   } else if (allocator.is_checked()) {
     return allocate_checked_zeroed(bytes);
   } else if (bytes > allocator.table->max_size) {
-    return large_block({.size = bytes, .zeroed = true});
+    block = large_block({.size = bytes, .zeroed = true});
+    untouched = !allocator.real_time.contains(block);
   } else if (allocator.profile.is_on()) {
     add_relative<1>(&relative_thread_state()->allocations);
     block = refill(bytes, &untouched);
@@ -267,7 +262,7 @@ void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexce
 void* allocate_plain_aligned(size_t alignment, size_t size) {
   if (alignment <= kSmallStep) return allocate_plain(size);
   if (size > PTRDIFF_MAX) return out_of_memory();
-  if (ThreadPart* const part = scope_heap != nullptr ? nullptr : announced_part(); part != nullptr) {
+  if (ThreadPart* const part = announced_part(); part != nullptr) {
     add_relative<1>(&relative_thread_state()->allocations);
     return allocate_aligned_in_part(part, alignment, size);
   }

@@ -10,7 +10,6 @@
 #include "allocator/refusal.h"
 #include "base/algorithm.h"
 #include "base/fatal.h"
-#include "heap/user_heaps.h"
 #include "os/thread.h"
 #include "slab/slab.h"
 
@@ -69,6 +68,11 @@ void* allocate_in_part(ThreadPart* part, size_t size) noexcept {
   return block != nullptr ? block : refused();
 }
 
+void* allocate_uncounted_in_part(ThreadPart* part, size_t size) noexcept {
+  add_relative<1>(&relative_thread_state()->allocations);
+  return allocate_in_part(part, size);
+}
+
 void* allocate_aligned_in_part(ThreadPart* part, size_t alignment, size_t size) noexcept {
   void* const block = part->allocate_aligned(alignment, size);
   return block != nullptr ? block : refused();
@@ -104,11 +108,9 @@ void* resize_in_region(void* block, size_t size, const char* call) noexcept {
   return fresh;
 }
 
-bool defer_free(void* block) noexcept {
-  if (class_at(block) == 0) return false;
+void defer_free(void* block) noexcept {
   check_start(*allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>(), block, "free");
   allocator.deferred.add(block);
-  return true;
 }
 
 void Allocator::free_deferred() {

@@ -8,6 +8,7 @@
 
 #include "allocator/allocator.h"
 #include "base/compiler.h"
+#include "heap/user_heaps.h"
 #include "realtime/real_time_parts.h"
 
 namespace snug {
@@ -21,8 +22,10 @@ int dismiss_thread();
 // With profile_rt: announces the calling thread if its policy is a real-time one. Its part, or null.
 SNUG_COLD ThreadPart* announce_by_policy();
 
-// The part that the calling thread's malloc takes from; null: not announced.
+// The part that the calling thread's malloc takes from; null if the thread is not announced, or in a heap's scope.
 SNUG_ALWAYS_INLINE ThreadPart* announced_part() {
+  if (scope_heap != nullptr) [[unlikely]]
+    return nullptr;
   if (own_part != nullptr) [[unlikely]]
     return own_part;
   return allocator.real_time.watches_policies() ? announce_by_policy() : nullptr;
@@ -30,7 +33,9 @@ SNUG_ALWAYS_INLINE ThreadPart* announced_part() {
 
 // For an announced thread. The allocation has been counted.
 SNUG_NOINLINE void* allocate_in_part(ThreadPart* part, size_t size) noexcept;
-// `alignment` is a power of two.
+// The same for one that has not been counted.
+SNUG_NOINLINE void* allocate_uncounted_in_part(ThreadPart* part, size_t size) noexcept;
+// `alignment` is a power of two; counted.
 SNUG_NOINLINE void* allocate_aligned_in_part(ThreadPart* part, size_t alignment, size_t size) noexcept;
 
 // Of an address in the region. Each ends the process if no live block begins there.
@@ -41,7 +46,7 @@ void* resize_in_region(void* block, size_t size, const char* call) noexcept;
 // True if the block is at least so long now, without having moved.
 bool expand_in_region(void* block, size_t size, const char* call);
 
-// For an announced thread: leaves a block of one of malloc's classes to other threads. False if it is of no class.
-SNUG_NOINLINE bool defer_free(void* block) noexcept;
+// For an announced thread: leaves a block of one of malloc's classes to other threads.
+SNUG_NOINLINE void defer_free(void* block) noexcept;
 
 }  // namespace snug

@@ -69,8 +69,9 @@ class ThreadPart {
   // Longer or shorter where it stands; false, and nothing has changed, if the cell behind has no room.
   bool resize_in_place(void* block, size_t size) { return cells_.resize_in_place(block, size); }
 
-  // For any thread but the part's: ends the process if no live block begins there.
-  void send(void* block) {
+  // For any thread but the part's: ends the process if no live block begins there. Not inline, so that tests/golden can
+  // tell its ways from those of release().
+  SNUG_NOINLINE void send(void* block) {
     if (!is_live(block)) [[unlikely]]
       cells_.report("free", block);
     SentBlock* const sent = as_sent(block);
