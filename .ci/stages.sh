@@ -52,7 +52,7 @@ layers() {
 claims() { scripts/claims --self-test && make --no-print-directory claims; }
 clang_release() {
   cmake --preset clang -DSNUG_LONG_TESTS=OFF && cmake --build --preset clang --target snug_shared snug_static snug_cell snug_cell_rt \
-      step_count step_subject cell_step compact_access compact_step pool_step &&
+      step_count step_subject cell_step compact_access compact_step pool_step real_time_step &&
     ctest --test-dir build/clang --output-on-failure --no-tests=error -R '^golden\.'
 }
 

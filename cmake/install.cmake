@@ -31,7 +31,8 @@ foreach(archive ${snug_archives})
   endif()" COMPONENT development)
 endforeach()
 install(DIRECTORY include/snug DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-install(FILES docs/man/libsnug.3 docs/man/snug_heap.3 docs/man/snug_limits.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT development)
+install(FILES docs/man/libsnug.3 docs/man/snug_heap.3 docs/man/snug_limits.3 docs/man/snug_realtime.3
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT development)
 
 set(snug_soname libsnug.so.${PROJECT_VERSION_MAJOR})
 configure_package_config_file(cmake/snugConfig.cmake.in ${PROJECT_BINARY_DIR}/snugConfig.cmake

@@ -21,6 +21,10 @@
 #define SNUG_WEAK_REFERENCE(symbol) __asm__(".weak " symbol)
 // ThreadSanitizer does not watch this function's accesses.
 #define SNUG_UNWATCHED __attribute__((noinline, no_sanitize("thread")))
+// The function may read what AddressSanitizer takes for freed.
+#define SNUG_READS_FREED __attribute__((no_sanitize_address))
+// For a type of which objects lie where the program has kept others: the compiler assumes nothing of what they are.
+#define SNUG_MAY_ALIAS __attribute__((may_alias))
 // The address of this function's frame, where the caller's frame pointer lies, with the return address behind it. Gives
 // the function a frame pointer.
 #define SNUG_FRAME_ADDRESS() __builtin_frame_address(0)

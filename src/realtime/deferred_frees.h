@@ -51,7 +51,7 @@ class DeferredFrees {
 
   Atomic<bool> has_any_{false};
   Lock lock_;
-  SentBlockList list_ SNUG_GUARDED_BY(lock_);
+  SentBlockList list_;  // what takes from it holds the lock
 };
 
 }  // namespace snug

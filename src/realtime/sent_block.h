@@ -5,12 +5,13 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/compiler.h"
 #include "base/std_atomics.h"
 #include "realtime/sent_blocks.h"
 
 namespace snug {
 
-struct [[gnu::may_alias]] SentBlock {
+struct SNUG_MAY_ALIAS SentBlock {
   Atomic<SentBlock*> next;
   Atomic<uintptr_t> seal;
 };

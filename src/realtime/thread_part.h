@@ -117,7 +117,7 @@ class ThreadPart {
   uintptr_t seal_of(const void* block) const { return secret_ ^ address_of(block); }
 
   // Reads no word that might lie outside of the part. A freed block's words are poisoned.
-  [[gnu::no_sanitize_address]] bool was_sent(const void* block) const {
+  SNUG_READS_FREED bool was_sent(const void* block) const {
     return is_aligned(address_of(block), Cells::kAlignment) && as_sent(block)->seal.load(kRelaxed) == seal_of(block);
   }
   // ThreadSanitizer cannot know that the bits which are looked at stay as they are.

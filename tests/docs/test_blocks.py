@@ -49,7 +49,7 @@ PREAMBLE = """\
 #include <snug/pooled.h>
 #include <snug/resource.h>
 """
-C_PREAMBLE = "#include <snug/heap.h>\n#include <snug/snug.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+C_PREAMBLE = "#include <snug/heap.h>\n#include <snug/realtime.h>\n#include <snug/snug.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
 SURROUNDINGS = """\
 struct Point { double x, y; };
 alignas(16) [[maybe_unused]] static char memory[1 << 20];

@@ -2,6 +2,7 @@
 #include <snug/cell_heap_c.h>
 #include <snug/heap.h>
 #include <snug/limits.h>
+#include <snug/realtime.h>
 #include <snug/snug.h>
 
 #ifdef STANDARD

@@ -6,15 +6,13 @@
 
 #include <stddef.h>
 
-#include <type_traits>
-
 #include "snug/cell/cell.h"
 
 namespace snug {
 
 // Called in a loop that clears memory: else compilers call memset, which hosts without an OS may lack.
 constexpr void stay_a_loop() {
-  if (!std::is_constant_evaluated()) __asm__ volatile("");
+  if (!__builtin_is_constant_evaluated()) __asm__ volatile("");
 }
 
 // The pointer to a list's first cell is treated as the `next` of a cell that does not exist, the anchor, so that every

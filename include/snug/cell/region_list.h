@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <bit>
-
 #include "snug/cell/cell.h"
 
 namespace snug {
@@ -126,7 +124,9 @@ class CellRegionList {
 
  private:
   size_t place_of(const void* block) const {
-    return std::rotr(Layout::address_of(block) - lowest_, std::countr_zero(Layout::kUnit));
+    constexpr unsigned kUnitLog = Layout::kUnit == 16 ? 4 : 3;
+    const uintptr_t distance = Layout::address_of(block) - lowest_;
+    return distance >> kUnitLog | distance << (sizeof distance * 8 - kUnitLog);
   }
 
   static Cell* first_of(const void* start) {

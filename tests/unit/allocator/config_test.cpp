@@ -75,7 +75,7 @@ TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
       "classes:dense,sized_delete:trust,cache:1M,heaps:6,batch:one,retain:2M,retain_large:3M,limit:2G,soft_limit:auto,"
       "pressure:20,purge_after:5,idle_thread:on,check:on,quarantine:3M,profile:512K,profile_out:/tmp/"
-      "p,profile_at:+256M,profile_signal:SIGUSR2,publish:on,served:/dev/null,report:/tmp/a "
+      "p,profile_at:+256M,profile_signal:SIGUSR2,profile_rt:16M,publish:on,served:/dev/null,report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
@@ -97,6 +97,7 @@ TEST_F(ConfigTest, EveryKey) {
   EXPECT_STREQ(config.profile_out, "/tmp/p");
   EXPECT_EQ(config.profile_at, 256 * kMiB);
   EXPECT_EQ(config.profile_signal, static_cast<uint32_t>(SIGUSR2));
+  EXPECT_EQ(config.profile_rt, size_t{16} << 20);
   EXPECT_TRUE(config.publish);
   EXPECT_STREQ(config.report, "/tmp/a file:b");
   EXPECT_EQ(config.reporting, Reporting::kStatistics);
@@ -104,12 +105,12 @@ TEST_F(ConfigTest, EveryKey) {
 }
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
-  for (const char* pair : {"classes:dense",   "sized_delete:check", "cache:1",        "heaps:auto",
-                           "batch:adaptive",  "retain:1",           "retain_large:1", "limit:off",
-                           "soft_limit:1K",   "pressure:off",       "purge_after:1",  "idle_thread:off",
-                           "check:off",       "quarantine:1",       "profile:off",    "profile_out:/tmp/p",
-                           "profile_at:off",  "profile_signal:off", "publish:on",     "report:/dev/null",
-                           "served:/dev/null"}) {
+  for (const char* pair : {"classes:dense",    "sized_delete:check", "cache:1",        "heaps:auto",
+                           "batch:adaptive",   "retain:1",           "retain_large:1", "limit:off",
+                           "soft_limit:1K",    "pressure:off",       "purge_after:1",  "idle_thread:off",
+                           "check:off",        "quarantine:1",       "profile:off",    "profile_out:/tmp/p",
+                           "profile_at:off",   "profile_signal:off", "profile_rt:16M", "publish:on",
+                           "report:/dev/null", "served:/dev/null"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
   }
@@ -349,17 +350,17 @@ TEST_F(ConfigTest, WhenProfilesAreWritten) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "check", "8388608", "auto", "adaptive", "67108864", "67108864",
-                                  "off",     "off",   "off",     "1000", "auto",     "off",      "4194304",
-                                  "off",     "",      "off",     "off",  "off",      "",         ""};
+  const char* const defaults[] = {"default", "check", "8388608", "auto", "adaptive", "67108864", "67108864", "off",
+                                  "off",     "off",   "1000",    "auto", "off",      "4194304",  "off",      "",
+                                  "off",     "off",   "off",     "off",  "",         ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
       "classes:dense,sized_delete:trust,cache:1,heaps:7,batch:one,retain:2,retain_large:3K,limit:auto,soft_limit:1M,"
       "pressure:100,purge_after:4,idle_thread:on,check:on,quarantine:5,profile:4K,profile_out:/tmp/"
-      "p,profile_at:+2M,profile_signal:10,publish:on,report:/dev/null");
-  const char* const values[] = {"dense", "trust",   "1",        "7",  "one", "2",         "3072",
-                                "auto",  "1048576", "100",      "4",  "on",  "on",        "5",
-                                "4096",  "/tmp/p",  "+2097152", "10", "on",  "/dev/null", ""};
+      "p,profile_at:+2M,profile_signal:10,profile_rt:1M,publish:on,report:/dev/null");
+  const char* const values[] = {"dense",    "trust", "1",       "7",  "one",       "2", "3072", "auto",
+                                "1048576",  "100",   "4",       "on", "on",        "5", "4096", "/tmp/p",
+                                "+2097152", "10",    "1048576", "on", "/dev/null", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 
