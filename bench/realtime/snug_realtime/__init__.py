@@ -1,0 +1,1 @@
+"""Threads with deadlines, beside other allocators: single calls timed, beside load."""
