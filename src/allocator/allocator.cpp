@@ -163,8 +163,8 @@ void Allocator::open_checks() {
     return;
   }
   if (config.check == Checking::kSample) guarded.open(arena, os::random_seed());
-  // A sampled block would be cached by its size, unseen.
-  if (config.profile != 0) config.sized_delete = SizedDelete::kCheck;
+  // A sampled block, or one of the real-time region, would be cached by its size, unseen.
+  if (config.profile != 0 || config.profile_rt != 0) config.sized_delete = SizedDelete::kCheck;
   open_inline_paths();
   plain_.store(true, kRelease);
   if (config.profile != 0) begin_profile(config.profile);

@@ -82,7 +82,8 @@ struct Config {
   uint32_t profile_signal = 0;
   bool writes_profiles() const { return profile_at != 0 || profile_signal != 0; }
   // profile_rt: bytes from 1M to 1T, or off, the default. A region for threads with deadlines, made at the start: each
-  // thread with a real-time policy announces itself (realtime/real_time_parts.h). check:on keeps it off.
+  // thread with a real-time policy announces itself (realtime/real_time_parts.h). With it sized_delete is check;
+  // check:on keeps it off.
   size_t profile_rt = 0;
   // publish: off | on, default off. on: tools of the same user may ask the running process for its statistics and its
   // heap profile, and have it give memory back (control/control_page.h). A thread of snug's own answers them; with it

@@ -114,6 +114,7 @@ void defer_free(void* block) noexcept {
 }
 
 void Allocator::free_deferred() {
+  if (own_part != nullptr) return;  // it would leave them to others again
   deferred.free_some([](void* block) { deallocate(block); });
 }
 

@@ -14,7 +14,8 @@ extern "C" {
 SNUG_EXPORT int snug_realtime_begin(size_t bytes) {
   const ErrnoKeeper keeper;
   if (!allocator.ensure_open()) return ENOMEM;
-  return allocator.is_checked() ? 0 : allocator.real_time.make(bytes);
+  if (allocator.is_checked()) return 0;
+  return allocator.config.sized_delete == SizedDelete::kTrust ? ENOTSUP : allocator.real_time.make(bytes);
 }
 
 SNUG_EXPORT int snug_realtime_enter(size_t bytes) {

@@ -59,7 +59,7 @@ def try_without(library: str, calls: list[str], missing: str, exercise: str, cla
         # A profile is of unchecked blocks alone; the place of its file is taken by a folder.
         (Path(folder) / "profile").mkdir()
         for conf in (f"idle_thread:on,purge_after:100,check:stacks,classes:{class_map},report:{folder}/report",
-                     f"profile:64K,publish:on,profile_at:+1M,profile_signal:SIGUSR2,profile_out:/proc/%p/cwd/profile"):
+                     f"profile:64K,profile_rt:1M,publish:on,profile_at:+1M,profile_signal:SIGUSR2,profile_out:/proc/%p/cwd/profile"):
             done = subprocess.run([exercise], env=environment(library, allowed, SNUG_CONF=conf), capture_output=True, text=True,
                                   cwd=folder)
             if done.returncode != 0:
