@@ -134,6 +134,19 @@ TEST_F(RealTimeThreadsTest, WhatOthersFreeComesHome) {
   });
 }
 
+// What a block held on its way home is gone, also where its cell has become the midst of a longer one.
+TEST_F(RealTimeThreadsTest, ABlockThatCameHomeIsAsAnyOther) {
+  announced(kPart, [] {
+    void* const sent = snug_aligned_alloc(4 * kKiB, 100);
+    std::thread([&] { snug_free(sent); }).join();
+    snug_thread_idle();
+    void* const again = snug_aligned_alloc(4 * kKiB, 100);
+    EXPECT_EQ(again, sent);
+    snug_free(again);  // never written to
+    EXPECT_EQ(stats().own_free, stats().own_bytes);
+  });
+}
+
 // What an announced thread frees of ordinary memory is freed by others.
 TEST_F(RealTimeThreadsTest, OrdinaryBlocksAreLeftToOthers) {
   std::vector<void*> blocks(10000);
