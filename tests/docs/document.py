@@ -13,7 +13,7 @@ ROOT = Path(os.environ.get("SNUG_SOURCE", Path(__file__).resolve().parents[2]))
 # For users: their commands are run and their words are theirs.
 USER_PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in (
     "batches", "benchmarking", "cell-heap", "checking", "coming-from", "compact-heap", "configuration", "heaps", "install", "limits", "misuse",
-    "pools", "profiling", "recipes", "report", "running-process", "seeds", "size-classes", "traces", "using"))]
+    "pools", "profiling", "real-time", "recipes", "report", "running-process", "seeds", "size-classes", "traces", "using"))]
 ALL_PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/decisions").rglob("*.md"),
              *(ROOT / "docs/architecture").glob("*.md"), *(ROOT / "bench").rglob("*.md")]
 NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
