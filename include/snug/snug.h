@@ -126,6 +126,13 @@ SNUG_API void snug_free_uncached(void* block);
  * walks the heap. */
 SNUG_API int snug_malloc_trim(size_t pad);
 
+/* Gives the OS about so many bytes at most of what is empty and kept: of the freed large blocks with mappings of their
+ * own, then of the free pages, the oldest of each first. For a program without threads, in idle slices of its event
+ * loop. Leaves alone what malloc_trim has besides: the caches of threads, and what lies in slabs, empty ones included.
+ * Returns the bytes that went, or 0 if none are left; less than 2 MiB more than `bytes`, but the tail that realloc has
+ * cut off a large block goes whole. O(bytes given back): a system call or a few for each stretch of pages. */
+SNUG_API size_t snug_purge(size_t bytes);
+
 /* The calling thread is about to wait for long: the free blocks in its caches go to their heaps, where other threads
  * and the OS can have them. The next allocations of the thread fill the caches again. O(blocks cached). */
 SNUG_API void snug_thread_idle(void);

@@ -346,6 +346,13 @@ bool trim(size_t pad) {
   return give_back(pad, true);
 }
 
+size_t purge(size_t bytes) {
+  if (!allocator.is_open()) return 0;
+  allocator.peak.look_as_due();
+  const size_t given = allocator.mappings.purge(0, bytes);
+  return given >= bytes ? given : given + allocator.spans.purge(0, bytes - given);
+}
+
 void look_for_misuse_at_exit() noexcept {
   ThreadCache* cache = thread_state.cache;
   if (cache == nullptr || !cache->heap().is_at_rest() || !allocator.is_at_rest()) return;

@@ -174,6 +174,8 @@ void empty_own_caches();
 size_t usable_size(const void* block, const char* call);
 // Gives back all but about `pad` bytes of what is kept empty. True if anything was given back.
 bool trim(size_t pad);
+// Gives back about so many bytes of what is kept empty by the stores, the oldest first. Returns how many went.
+size_t purge(size_t bytes);
 // At the end of the process: searches the calling thread's cache, and reports in one line the first address that is no
 // block, or is free already. The process then ends as it would have: the misuse has done no harm, and stdio's buffers
 // are still to be written. Does nothing if exit() may have been called in a signal handler that has interrupted this

@@ -88,6 +88,7 @@ SNUG_EXPORT void* snug_malloc_uncached(size_t size) { return allocate_uncached(s
 SNUG_EXPORT void snug_free_uncached(void* block) { deallocate_uncached(block); }
 
 SNUG_EXPORT int snug_malloc_trim(size_t pad) { return trim(pad) ? 1 : 0; }
+SNUG_EXPORT size_t snug_purge(size_t bytes) { return purge(bytes); }
 SNUG_EXPORT int snug_get_stats(snug_stats* stats) {
   *stats = gather_statistics();
   return 0;

@@ -105,6 +105,9 @@ class MappingStore {
   // or cannot be done; the block is then as before.
   void* resize(void* start, size_t size);
 
+  // Gives back the oldest of what is kept until about `pad` bytes remain, or `most` have gone: of a mapping the end, in
+  // whole huge pages, and a live block's tail whole. Returns the bytes that went.
+  size_t purge(size_t pad, size_t most);
   // Gives back what is kept until about `pad` bytes remain; with 0 the room of live blocks, too. True if any memory was
   // given back.
   bool trim(size_t pad);

@@ -105,13 +105,22 @@ void MappingStore::give_back_excess() {
   }
 }
 
-bool MappingStore::trim(size_t pad) {
+size_t MappingStore::purge(size_t pad, size_t most) {
+  size_t given = 0;
+  size_t going = 0;
   // Mappings that could not be given back are purged and count for nothing, but may go now.
   const auto due = [&](const MappedBlock* oldest) {
-    return oldest != nullptr && (pad == 0 || bytes_kept_.get() > pad) ? oldest->usable : kNotDue;
+    if (oldest == nullptr || given >= most || (pad != 0 && bytes_kept_.get() <= pad)) return kNotDue;
+    const size_t stays = without_end(*oldest, most - given);
+    going = oldest->written - stays;
+    return stays;
   };
-  bool any = false;
-  while (give_back_oldest(due) == Purge::kDone) any = true;
+  while (give_back_oldest(due) == Purge::kDone) given += going;
+  return given;
+}
+
+bool MappingStore::trim(size_t pad) {
+  const bool any = purge(pad, SIZE_MAX) != 0;
   return (pad == 0 && cut_every_tail()) || any;
 }
 

@@ -168,9 +168,11 @@ class SpanStore {
   // True if memory may be behind the page, whatever it is used for.
   bool is_dirty(PageId page);
 
-  // Purges everything but about `pad` bytes, and what is free in huge pages that are in use for more than three
-  // quarters. True if anything was given back.
-  bool trim(size_t pad);
+  // Purges the oldest runs of pages until about `pad` bytes remain, or `most` have gone: the last run goes whole. What
+  // is free in huge pages that are in use for more than three quarters stays. Returns the bytes that went.
+  size_t purge(size_t pad, size_t most);
+  // The same without a bound. True if anything went.
+  bool trim(size_t pad) { return purge(pad, SIZE_MAX) != 0; }
 
   // Purges one run of pages if it has lain unused too long.
   Purge purge_overdue();

@@ -242,17 +242,18 @@ void SpanStore::purge_for_growth() {
   }
 }
 
-bool SpanStore::trim(size_t pad) {
+size_t SpanStore::purge(size_t pad, size_t most) {
   LockGuard guard(lock_);
-  bool any = false;
+  size_t given = 0;
   if (dirty_pages_ * kPageSize > pad || pad == 0) retire_wilderness();
   // Bounded: memory that cannot be purged (locked, say) stays in the list and must not be tried for ever.
-  for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad; --left) {
+  for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad && given < most; --left) {
     Span* span = any_dirty();
-    if (span == nullptr || purge_run(span) == 0) break;
-    any = true;
+    const size_t bytes = span == nullptr ? 0 : purge_run(span);
+    if (bytes == 0) break;
+    given += bytes;
   }
-  return any;
+  return given;
 }
 
 // The next span that goes back on request: of huge pages only whole ones, and those that are worth breaking.
