@@ -67,6 +67,7 @@ SNUG_API int snug_heap_destroy(snug_heap* heap);
 SNUG_API void* snug_heap_malloc(snug_heap* heap, size_t size);
 SNUG_API void* snug_heap_calloc(snug_heap* heap, size_t count, size_t size);
 SNUG_API void* snug_heap_aligned_alloc(snug_heap* heap, size_t alignment, size_t size);
+SNUG_API void* snug_heap_aligned_calloc(snug_heap* heap, size_t alignment, size_t count, size_t size);
 /* The block at its new size, in `heap`, whichever heap it lay in before, and malloc's among them. As realloc: NULL is a
  * request, size 0 frees the block; NULL is returned without memory, and the block is as it was. */
 SNUG_API void* snug_heap_realloc(snug_heap* heap, void* block, size_t size);

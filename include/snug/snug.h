@@ -48,6 +48,13 @@ SNUG_API void snug_free_aligned_sized(void* block, size_t alignment, size_t size
 SNUG_API void* snug_aligned_alloc(size_t alignment, size_t size);
 SNUG_API int snug_posix_memalign(void** block, size_t alignment, size_t size);
 SNUG_API void* snug_memalign(size_t alignment, size_t size);
+/* `count` * `size` bytes that are zero, aligned. NULL with errno EINVAL for an alignment that is no power of two. */
+SNUG_API void* snug_aligned_calloc(size_t alignment, size_t count, size_t size);
+/* As realloc, of a block of which the program has used `old_size` bytes: those stay, and all from there to `new_size`
+ * are zero. For a NULL block all are. What a large block is made longer by is not written to where its pages are zero
+ * already; in heaps of one's own (snug/heap.h), and with check:on, all of it is. A block that is seen to be shorter
+ * than `old_size` ends the process with one line. O(bytes that are copied or cleared). */
+SNUG_API void* snug_realloc_zeroed(void* block, size_t old_size, size_t new_size);
 SNUG_API void* snug_valloc(size_t size);
 SNUG_API void* snug_pvalloc(size_t size);
 /* Constant during the life of the block; all of it may be written. 0 for NULL. */

@@ -145,6 +145,10 @@ void deallocate_uncached(void* block) noexcept;
 void* allocate_zeroed(size_t count, size_t size);
 // `alignment` is a power of two.
 void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin = BlockOrigin::kMalloc) noexcept;
+void* allocate_aligned_zeroed(size_t alignment, size_t count, size_t size) noexcept;
+// The block at its new size, which is not 0, with zeros from byte `before` on. Null leaves the block as it was. Ends
+// the process if the block is seen to be shorter than `before`.
+void* resize_zeroed(void* block, size_t before, size_t size, const char* call) noexcept;
 // resize() for a block of a slab that has to move, and for a block of no slab.
 SNUG_NOINLINE void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept;
 SNUG_NOINLINE void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept;

@@ -208,6 +208,17 @@ void* allocate_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcep
   return allocate_large_in(heap, {.size = size == 0 ? 1 : size, .alignment = alignment});
 }
 
+void* allocate_aligned_zeroed_in(UserHeap& heap, size_t alignment, size_t count, size_t size) noexcept {
+  size_t bytes = 0;
+  if (multiply_overflows(count, size, &bytes)) return out_of_memory();
+  if (alignment <= kSmallStep) return allocate_zeroed_in(heap, 1, bytes);
+  const size_t c = allocator.table->aligned_class_of(alignment, bytes);
+  if (c == 0) return allocate_large_in(heap, {.size = max<size_t>(bytes, 1), .alignment = alignment, .zeroed = true});
+  void* const block = block_of_class(heap, c);
+  if (block != nullptr) memset(block, 0, bytes);
+  return block;
+}
+
 size_t allocate_batch_in(UserHeap& heap, size_t size, void** blocks, size_t count) noexcept {
   size_t done = 0;
   if (size > allocator.table->max_size) {

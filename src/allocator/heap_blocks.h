@@ -52,6 +52,7 @@ UserHeap* enter_scope(UserHeap* heap);
 void* allocate_zeroed_in(UserHeap& heap, size_t count, size_t size) noexcept;
 // `alignment` is a power of two.
 void* allocate_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcept;
+void* allocate_aligned_zeroed_in(UserHeap& heap, size_t alignment, size_t count, size_t size) noexcept;
 size_t allocate_batch_in(UserHeap& heap, size_t size, void** blocks, size_t count) noexcept;
 // The block of any heap, malloc's too, at its new size in this one. `size` is not 0.
 void* resize_into(UserHeap& heap, void* block, size_t size) noexcept;

@@ -24,6 +24,8 @@ inline void* allocate_plain_of_class(size_t size_class, size_t size) {
 }
 // `alignment` is a power of two. Zeroed if the request says so and is for a large block.
 void* allocate_plain_large(const LargeRequest& request);
+// The same, from the heap of the scope that the calling thread is in, or from its part of the real-time region.
+void* allocate_large_in_scope(const LargeRequest& request);
 void* allocate_plain_aligned(size_t alignment, size_t size);
 
 // Frees a live block of the heap's for which its class's array has no room, or which is large.

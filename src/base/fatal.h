@@ -15,6 +15,7 @@ SNUG_COLD void tell_misuse(const char* call, const void* block, const char* reas
 inline constexpr const char* kForeign = "not a block of this heap";
 inline constexpr const char* kInterior = "points inside a block";
 inline constexpr const char* kNeverHandedOut = "block was never handed out";
+inline constexpr const char* kShorter = "block is shorter than its old size is said to be";
 inline constexpr const char* kAlreadyFree = "block is already free";
 
 // "snug: bug: REASON (FILE:LINE)".

@@ -67,6 +67,14 @@ SNUG_EXPORT void* snug_heap_aligned_alloc(snug_heap* heap, size_t alignment, siz
   return allocate_aligned_in(live_heap(inner(heap), "snug_heap_aligned_alloc"), alignment, size);
 }
 
+SNUG_EXPORT void* snug_heap_aligned_calloc(snug_heap* heap, size_t alignment, size_t count, size_t size) {
+  if (!is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return allocate_aligned_zeroed_in(live_heap(inner(heap), "snug_heap_aligned_calloc"), alignment, count, size);
+}
+
 // As realloc: null is malloc, and size 0 frees the block.
 SNUG_EXPORT void* snug_heap_realloc(snug_heap* heap, void* block, size_t size) {
   if (block == nullptr) return allocate_in(inner(heap), size);

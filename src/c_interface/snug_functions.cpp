@@ -50,6 +50,17 @@ SNUG_EXPORT void* snug_realloc(void* block, size_t size) { return reallocate(blo
 SNUG_EXPORT void* snug_reallocarray(void* block, size_t count, size_t size) {
   return reallocate_array(block, count, size);
 }
+SNUG_EXPORT void* snug_aligned_calloc(size_t alignment, size_t count, size_t size) {
+  if (is_power_of_two(alignment)) return allocate_aligned_zeroed(alignment, count, size);
+  errno = EINVAL;
+  return nullptr;
+}
+SNUG_EXPORT void* snug_realloc_zeroed(void* block, size_t old_size, size_t new_size) {
+  if (block == nullptr) return allocate_zeroed(1, new_size);
+  if (new_size != 0) return resize_zeroed(block, old_size, new_size, "snug_realloc_zeroed");
+  deallocate(block);
+  return nullptr;
+}
 SNUG_EXPORT void snug_free(void* block) { deallocate(block); }
 SNUG_EXPORT void snug_free_sized(void* block, size_t size) { deallocate_told(block, size); }
 SNUG_EXPORT void snug_free_aligned_sized(void* block, size_t, size_t size) { deallocate_told(block, size); }

@@ -1,5 +1,8 @@
 #include "span/large_blocks.h"
 
+#include <string.h>
+
+#include "base/algorithm.h"
 #include "base/bits.h"
 #include "os/memory.h"
 
@@ -51,6 +54,17 @@ bool LargeBlocks::fits(const void* start, size_t size) {
 
 bool LargeBlocks::expand(void* start, size_t size) {
   return size <= kMostInRun && spans_.length_of_run(start).value != 0 && spans_.resize_run(start, pages_for(size));
+}
+
+size_t LargeBlocks::extent(const void* start) {
+  const PageCount pages = spans_.length_of_run(start);
+  return pages.value != 0 ? pages.bytes() : mappings_.written(start);
+}
+
+void LargeBlocks::clear(void* start, size_t from, size_t extent, size_t size) {
+  char* const block = static_cast<char*>(start);
+  if (from < min(extent, size)) memset(block + from, 0, min(extent, size) - from);
+  if (size > extent && spans_.length_of_run(start).value != 0) spans_.clear_run(block + extent, size - extent);
 }
 
 void* LargeBlocks::resize(void* start, size_t size) {

@@ -33,6 +33,12 @@ class LargeBlocks {
   // The block at its new size, moved or not, contents kept up to the smaller size. Null if it has to be done by copying
   // or cannot be done; the block is then as before.
   void* resize(void* start, size_t size);
+  // Bytes of a live block from its start that may have been written; what it gets beyond reads as zero, or is known to
+  // clear(). 0 if no live large block starts there.
+  size_t extent(const void* start);
+  // Makes what lies from `from` to `size` of a block read as zero, which had that extent before resize() made it
+  // longer. Pages that are clean are not touched.
+  void clear(void* start, size_t from, size_t extent, size_t size);
 
  private:
   void* allocate_run(const LargeRequest& request);

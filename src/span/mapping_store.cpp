@@ -253,6 +253,12 @@ size_t MappingStore::usable_size(const void* start) SNUG_UNPROVED {
   return block == nullptr ? 0 : block->usable;
 }
 
+size_t MappingStore::written(const void* start) {
+  LockGuard guard(lock_);
+  const MappedBlock* block = index_.find(address_of(start));
+  return block == nullptr ? 0 : block->written;
+}
+
 bool MappingStore::ages() {
   LockGuard guard(lock_);
   return oldest_kept() != nullptr;

@@ -99,6 +99,8 @@ class MappingStore {
   LargeFree free(void* start);
   // 0 if no live large block starts there. As a rule without the lock.
   size_t usable_size(const void* start);
+  // Bytes of a live block from its start that may have been written, its tail included; 0 if none starts there.
+  size_t written(const void* start);
   // The start of the live block that the address lies in, or null. O(blocks).
   void* block_around(const void* address);
   // The block at its new size, moved or not, contents kept up to the smaller size. Null if it has to be done by copying

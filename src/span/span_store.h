@@ -137,7 +137,8 @@ class SpanStore {
   // or if the part of the window that runs may have is used up. Memory that was used before is not cleared. O(1) up to
   // a chunk, else O(chunks).
   void* allocate_run(PageCount pages, PageCount alignment);
-  // Makes the first `bytes` of a run that was just allocated read as zero. Pages that are clean are not touched.
+  // Makes the first `bytes` of a run that was just allocated read as zero, or of the pages that were just added to one.
+  // Pages that are clean are not touched.
   void clear_run(void* start, size_t bytes);
   // False if no run begins there. O(chunks of the run).
   bool free_run(void* start);
