@@ -1,6 +1,6 @@
 """scripts/check_abi on the library of this build: it is as recorded, and each change that breaks programs is told.
 
-The record is changed the other way round: a library that lacks a function is one whose record has it. So each change is
+The record is changed the other way round: where a library lacks a function, its record has one more. So each change is
 compared as a developer's would be, and the library is built once.
 """
 
