@@ -46,7 +46,8 @@ void* allocate_aligned_zeroed(size_t alignment, size_t count, size_t size) noexc
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();
   if (alignment <= kSmallStep) return allocate_zeroed(1, bytes);
   if (bytes > PTRDIFF_MAX || !allocator.ensure_open()) return out_of_memory();
-  if (!allocator.is_checked() && allocator.table->aligned_class_of(alignment, bytes) == 0)
+  const bool is_large = allocator.table->aligned_class_of(alignment, bytes) == 0;
+  if (is_large && !allocator.is_checked() && announced_part() == nullptr)
     return allocate_large_in_scope({.size = max<size_t>(bytes, 1), .alignment = alignment, .zeroed = true});
   void* const block = allocate_aligned(alignment, bytes);
   if (block != nullptr) memset(block, 0, bytes);
