@@ -28,12 +28,6 @@ ThreadCache* cache_for_free() {
   return ++state.frees < kFreesWithoutCache ? nullptr : thread_cache();
 }
 
-void* large_block(const LargeRequest& request) {
-  if (scope_heap != nullptr) return allocate_large_in(*scope_heap, request);
-  if (ThreadPart* const part = announced_part(); part != nullptr) return allocate_uncounted_in_part(part, request.size);
-  return allocate_plain_large(request);
-}
-
 // Serves sizes beyond the largest class; the first request of the process, before any class is known; every request of
 // a checked process; and, while the heap profile runs, those beyond the head table.
 SNUG_COLD void* allocate_without_class(size_t size, BlockOrigin origin) noexcept {
@@ -42,7 +36,7 @@ SNUG_COLD void* allocate_without_class(size_t size, BlockOrigin origin) noexcept
 }
 
 SNUG_COLD void* large_block_if_plain(size_t size) noexcept {
-  return allocator.is_plain() ? large_block({.size = size}) : nullptr;
+  return allocator.is_plain() ? allocate_large_in_scope({.size = size}) : nullptr;
 }
 
 template <class Otherwise>
@@ -84,7 +78,7 @@ void deallocate_of_class(size_t scaled_class, void* block) {
 void* moved(void* block, size_t usable, size_t size) {
   const bool grows_large = size > allocator.table->max_size && size > usable;
   const ScopePause pause;  // it stays in its heap
-  void* fresh = grows_large ? large_block({.size = size, .will_grow = true}) : allocate(size);
+  void* fresh = grows_large ? allocate_large_in_scope({.size = size, .will_grow = true}) : allocate(size);
   if (fresh == nullptr) return size <= usable ? block : nullptr;
   memcpy(fresh, block, min(size, usable));
   deallocate(block);
@@ -104,7 +98,11 @@ void* allocate_plain_large(const LargeRequest& request) {
   return allocator.profile.is_on() ? note_large(block, request.size) : block;
 }
 
-void* allocate_large_in_scope(const LargeRequest& request) { return large_block(request); }
+void* allocate_large_in_scope(const LargeRequest& request) {
+  if (scope_heap != nullptr) return allocate_large_in(*scope_heap, request);
+  if (ThreadPart* const part = announced_part(); part != nullptr) return allocate_uncounted_in_part(part, request.size);
+  return allocate_plain_large(request);
+}
 
 void deallocate_large(void* block, const char* call) {
   allocator.peak.look_as_due();
@@ -134,7 +132,7 @@ void* resize_large(void* block, size_t size) {
 }
 
 void* allocate_plain(size_t size) {
-  return size > allocator.table->max_size ? large_block({.size = size})
+  return size > allocator.table->max_size ? allocate_large_in_scope({.size = size})
                                           : allocate_plain_of_class(allocator.table->class_of(size), size);
 }
 
@@ -230,7 +228,7 @@ void* allocate_zeroed(size_t count, size_t size) {
   } else if (allocator.is_checked()) {
     return allocate_checked_zeroed(bytes);
   } else if (bytes > allocator.table->max_size) {
-    block = large_block({.size = bytes, .zeroed = true});
+    block = allocate_large_in_scope({.size = bytes, .zeroed = true});
     untouched = !allocator.real_time.contains(block);
   } else if (allocator.profile.is_on()) {
     add_relative<1>(&relative_thread_state()->allocations);
@@ -267,7 +265,7 @@ void* allocate_plain_aligned(size_t alignment, size_t size) {
   }
   if (const size_t c = allocator.table->aligned_class_of(alignment, size); c != 0)
     return allocate_plain_of_class(c, size);
-  return large_block({.size = size == 0 ? 1 : size, .alignment = alignment});
+  return allocate_large_in_scope({.size = size == 0 ? 1 : size, .alignment = alignment});
 }
 
 size_t usable_size(const void* block, const char* call) {
