@@ -1,4 +1,4 @@
-//! The C interface of snug: what stands in `snug.h`, under its names. The crate `snug` has safe functions over it.
+//! The C interface of snug: what stands in `snug.h`, `heap.h` and `limits.h`, under its names. The crate `snug` has safe functions over it.
 //!
 //! The library is compiled with the crate. By default it defines these names alone; the feature `override` defines `malloc`,
 //! `operator new` and `pthread_create` for the whole process besides.
@@ -6,7 +6,7 @@
 #![deny(missing_docs)]
 #![allow(non_camel_case_types)]
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 
 /// Statistics of one moment. Counts of other running threads are read without stopping them.
 #[repr(C)]
@@ -139,6 +139,11 @@ extern "C" {
     pub fn snug_free_aligned_sized(block: *mut c_void, alignment: usize, size: usize);
     /// As `aligned_alloc`; the alignment is a power of two, the size any.
     pub fn snug_aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
+    /// `count * size` bytes that are zero, aligned.
+    pub fn snug_aligned_calloc(alignment: usize, count: usize, size: usize) -> *mut c_void;
+    /// As `realloc`, of a block of which `old_size` bytes are used: those stay, and all from there to `new_size` are zero.
+    pub fn snug_realloc_zeroed(block: *mut c_void, old_size: usize, new_size: usize)
+        -> *mut c_void;
     /// As `posix_memalign`.
     pub fn snug_posix_memalign(block: *mut *mut c_void, alignment: usize, size: usize) -> c_int;
     /// As `memalign`.
@@ -149,6 +154,15 @@ extern "C" {
     pub fn snug_pvalloc(size: usize) -> *mut c_void;
     /// As `malloc_usable_size`: constant during the life of the block, and all of it may be written.
     pub fn snug_malloc_usable_size(block: *mut c_void) -> usize;
+
+    /// As `malloc`; sets `usable` to the bytes that may be used of the block.
+    pub fn snug_malloc_sized(size: usize, usable: *mut usize) -> *mut c_void;
+    /// Makes a live block at least `size` bytes long where it stands; 1, or 0, and nothing has changed.
+    pub fn snug_try_expand(block: *mut c_void, size: usize) -> c_int;
+    /// 1 if the address lies on pages that blocks are cut from, or is the start of a larger live block.
+    pub fn snug_is_in_heap(address: *const c_void) -> c_int;
+    /// The calling thread is about to wait for long: the free blocks in its caches go to their heaps.
+    pub fn snug_thread_idle();
 
     /// Allocates `count` blocks of `size` bytes and writes their addresses to `blocks`; returns how many there are.
     pub fn snug_malloc_batch(size: usize, blocks: *mut *mut c_void, count: usize) -> usize;
@@ -166,6 +180,8 @@ extern "C" {
 
     /// Gives what is free back to the OS, but for about `pad` bytes; 1 if anything was given back.
     pub fn snug_malloc_trim(pad: usize) -> c_int;
+    /// Gives the OS about so many bytes at most of what is empty and kept, caches and slabs left alone; returns how many.
+    pub fn snug_purge(bytes: usize) -> usize;
     /// Fills `stats`; returns 0.
     pub fn snug_get_stats(stats: *mut snug_stats) -> c_int;
     /// Fills `memory`; -1, and zeros, if the kernel does not say which pages are in memory. O(memory).
@@ -185,4 +201,159 @@ extern "C" {
     pub fn snug_config_get(index: usize, entry: *mut snug_config_entry) -> c_int;
     /// Changes settings of the running process, as `SNUG_CONF` has them. 0, or -1 with errno, and nothing has changed.
     pub fn snug_set(settings: *const c_char) -> c_int;
+}
+
+/// A heap of the program's own (`snug/heap.h`).
+#[repr(C)]
+pub struct snug_heap {
+    _opaque: [u8; 0],
+}
+
+/// What a heap is created with: `size` is that of this structure; 0, or null, for what is not wished.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct snug_heap_options {
+    /// Bytes of this structure.
+    pub size: usize,
+    /// Copied, and cut at `SNUG_HEAP_NAME_MAX`.
+    pub name: *const c_char,
+    /// The most memory that the heap may hold, in bytes.
+    pub limit: usize,
+    /// The memory beyond which what is empty goes back and callbacks are asked to free some, in bytes.
+    pub soft_limit: usize,
+    /// `SNUG_HEAP_MUST_BE_EMPTY`, or 0.
+    pub flags: c_uint,
+}
+
+/// The longest name of a heap, without the null behind it.
+pub const SNUG_HEAP_NAME_MAX: usize = 31;
+/// `snug_heap_destroy` destroys the heap only when none of its blocks is in use.
+pub const SNUG_HEAP_MUST_BE_EMPTY: c_uint = 1;
+
+/// Values of one moment of a heap.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct snug_heap_stats {
+    /// Live blocks.
+    pub blocks_in_use: u64,
+    /// Usable bytes of these.
+    pub bytes_in_use: u64,
+    /// Bytes of pages that blocks lie on, and of large blocks: what the limit is about.
+    pub bytes_held: u64,
+    /// Bytes of free blocks in threads' caches.
+    pub bytes_cached: u64,
+    /// The most of `bytes_held` so far.
+    pub peak_held: u64,
+    /// In bytes; 0: none.
+    pub limit: u64,
+    /// In bytes; 0: none.
+    pub soft_limit: u64,
+}
+
+extern "C" {
+    /// A new heap; null with errno `EINVAL` or `ENOMEM`. `options` may be null.
+    pub fn snug_heap_create(options: *const snug_heap_options) -> *mut snug_heap;
+    /// Ends the heap and all of its blocks. No other thread may use it, or free a block of it, meanwhile. 0, or `EBUSY` if
+    /// blocks are in use and it must be empty.
+    pub fn snug_heap_destroy(heap: *mut snug_heap) -> c_int;
+    /// As `snug_malloc`, from the heap.
+    pub fn snug_heap_malloc(heap: *mut snug_heap, size: usize) -> *mut c_void;
+    /// As `snug_calloc`, from the heap.
+    pub fn snug_heap_calloc(heap: *mut snug_heap, count: usize, size: usize) -> *mut c_void;
+    /// As `snug_aligned_alloc`, from the heap.
+    pub fn snug_heap_aligned_alloc(
+        heap: *mut snug_heap,
+        alignment: usize,
+        size: usize,
+    ) -> *mut c_void;
+    /// As `snug_aligned_calloc`, from the heap.
+    pub fn snug_heap_aligned_calloc(
+        heap: *mut snug_heap,
+        alignment: usize,
+        count: usize,
+        size: usize,
+    ) -> *mut c_void;
+    /// As `snug_realloc`; the block lies in the heap then, whichever it lay in before.
+    pub fn snug_heap_realloc(heap: *mut snug_heap, block: *mut c_void, size: usize) -> *mut c_void;
+    /// As `snug_malloc_batch`, from the heap.
+    pub fn snug_heap_malloc_batch(
+        heap: *mut snug_heap,
+        size: usize,
+        blocks: *mut *mut c_void,
+        count: usize,
+    ) -> usize;
+    /// What the calling thread requests of malloc comes from the heap, null for malloc's own; returns the heap before.
+    pub fn snug_heap_enter(heap: *mut snug_heap) -> *mut snug_heap;
+    /// Ends what `snug_heap_enter` began, which has returned `before`.
+    pub fn snug_heap_leave(before: *mut snug_heap);
+    /// The heap that a live block lies in; null for malloc's.
+    pub fn snug_heap_of(block: *const c_void) -> *mut snug_heap;
+    /// The name, or `""`. Lives as long as the heap.
+    pub fn snug_heap_name(heap: *const snug_heap) -> *const c_char;
+    /// Fills `stats`; returns 0.
+    pub fn snug_heap_get_stats(heap: *mut snug_heap, stats: *mut snug_heap_stats) -> c_int;
+    /// Calls `visit` with each live block until it returns other than 0. Has the heap for itself.
+    pub fn snug_heap_visit(
+        heap: *mut snug_heap,
+        visit: unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    /// Gives back pages of the heap without a block in use; 1 if there were any.
+    pub fn snug_heap_trim(heap: *mut snug_heap) -> c_int;
+}
+
+/// A callback's level: more is held than the soft limit.
+pub const SNUG_PRESSURE_SOFT: c_uint = 1;
+/// Tasks of the container wait for memory.
+pub const SNUG_PRESSURE_STALL: c_uint = 2;
+/// A request is about to be refused.
+pub const SNUG_PRESSURE_HARD: c_uint = 4;
+/// All of these.
+pub const SNUG_PRESSURE_ALL: c_uint = 7;
+
+/// What a callback is told (`snug/limits.h`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct snug_pressure {
+    /// One of the levels.
+    pub level: c_uint,
+    /// Bytes held now.
+    pub held: u64,
+    /// The limit that was passed, in bytes; 0 where the OS refuses, or tasks wait.
+    pub limit: u64,
+    /// Bytes that are about to be refused; else 0.
+    pub wanted: u64,
+    /// The heap that the limit is of; null: the process's.
+    pub heap: *mut snug_heap,
+}
+
+/// Frees what the program can do without; other than 0 if it has freed something. Must not unwind.
+pub type snug_pressure_callback =
+    unsafe extern "C" fn(pressure: *const snug_pressure, argument: *mut c_void) -> c_int;
+
+/// What the heap of the process holds, and may hold.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct snug_limits {
+    /// Bytes held, counted whether there are limits or not.
+    pub held: u64,
+    /// In force, in bytes; 0: none.
+    pub limit: u64,
+    /// In force, in bytes; 0: none.
+    pub soft_limit: u64,
+    /// How often callbacks were called, each counted.
+    pub asked: u64,
+    /// Requests that were refused after all that.
+    pub refused: u64,
+}
+
+extern "C" {
+    /// Has `callback(…, argument)` called at such levels; at none, and in no other thread any more, if `levels` is 0.
+    pub fn snug_on_pressure(
+        callback: Option<snug_pressure_callback>,
+        argument: *mut c_void,
+        levels: c_uint,
+    ) -> c_int;
+    /// Fills `limits`; returns 0.
+    pub fn snug_get_limits(limits: *mut snug_limits) -> c_int;
 }

@@ -17,7 +17,7 @@ use core::ffi::c_void;
 pub struct Snug;
 
 /// What every block is aligned to.
-const ALIGNED: usize = 16;
+pub(crate) const ALIGNED: usize = 16;
 
 // Safety: each block comes from one of snug's functions, which fulfil what the trait asks for, null on refusal included;
 // none unwinds.
@@ -45,11 +45,7 @@ unsafe impl GlobalAlloc for Snug {
         if layout.align() <= ALIGNED {
             return snug_sys::snug_calloc(1, layout.size()).cast();
         }
-        let block = self.alloc(layout);
-        if !block.is_null() {
-            block.write_bytes(0, layout.size());
-        }
-        block
+        snug_sys::snug_aligned_calloc(layout.align(), 1, layout.size()).cast()
     }
 
     #[inline]

@@ -1,4 +1,6 @@
 use core::ffi::{c_char, CStr};
+use std::ffi::CString;
+use std::io;
 use std::sync::Mutex;
 
 use snug_sys::{snug_config_entry, snug_memory, snug_stats};
@@ -36,6 +38,30 @@ pub fn trim(pad: usize) -> bool {
 /// Gives back all that is free: `trim(0)`.
 pub fn purge() -> bool {
     trim(0)
+}
+
+/// Gives back about so many bytes at most of what is empty and kept, the oldest first; returns how many, 0 if none are left.
+/// Leaves the caches of threads alone. For idle slices of an event loop.
+///
+/// ```
+/// drop(vec![1_u8; 1 << 20]);
+/// while snug::purge_some(4 << 20) != 0 {}
+/// ```
+pub fn purge_some(bytes: usize) -> usize {
+    unsafe { snug_sys::snug_purge(bytes) }
+}
+
+/// Changes settings of the running process, as `SNUG_CONF` has them: `"limit:2G,soft_limit:1500M"`.
+///
+/// # Errors
+///
+/// Nothing has changed: there is a mistake in the text (`InvalidInput`), or the key may not change (`PermissionDenied`).
+pub fn set(settings: &str) -> io::Result<()> {
+    let settings = CString::new(settings)?;
+    match unsafe { snug_sys::snug_set(settings.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// The version of the library, as `"0.1.0"`.
@@ -76,7 +102,7 @@ pub struct Setting {
     pub default: String,
     /// Its value in this process.
     pub value: String,
-    /// Whether `SNUG_CONF` has set it.
+    /// Whether `SNUG_CONF`, or `set`, has set it.
     pub is_set: bool,
     /// One sentence.
     pub help: &'static str,

@@ -1,0 +1,183 @@
+use core::ffi::{c_int, c_uint, c_void};
+use core::marker::PhantomData;
+use core::ops::BitOr;
+use std::io;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::process::abort;
+use std::sync::Arc;
+
+use snug_sys::{snug_limits, snug_pressure, snug_pressure_callback};
+
+use crate::Heap;
+
+/// What the heap of the process holds and may hold, at this moment.
+///
+/// ```
+/// let limits = snug::limits();
+/// assert_eq!((limits.limit, limits.refused), (0, 0)); // none is set
+/// ```
+pub fn limits() -> snug_limits {
+    let mut limits = snug_limits::default();
+    // Safety: the structure is ours.
+    unsafe { snug_sys::snug_get_limits(&mut limits) };
+    limits
+}
+
+/// Why a callback is called, or for what it is to be called: one level or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Levels(c_uint);
+
+impl Levels {
+    /// More is held than the soft limit. The request is served.
+    pub const SOFT: Self = Self(snug_sys::SNUG_PRESSURE_SOFT);
+    /// Tasks of the container wait for memory.
+    pub const STALL: Self = Self(snug_sys::SNUG_PRESSURE_STALL);
+    /// A request is about to be refused, by a limit or by the OS.
+    pub const HARD: Self = Self(snug_sys::SNUG_PRESSURE_HARD);
+    /// All of these.
+    pub const ALL: Self = Self(snug_sys::SNUG_PRESSURE_ALL);
+
+    /// Whether all of the others are among these.
+    pub fn contains(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+}
+
+impl BitOr for Levels {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What a callback is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Pressure<'a> {
+    told: snug_pressure,
+    call: PhantomData<&'a snug_pressure>,
+}
+
+impl Pressure<'_> {
+    /// One level.
+    pub fn level(&self) -> Levels {
+        Levels(self.told.level)
+    }
+
+    /// Bytes held now.
+    pub fn held(&self) -> u64 {
+        self.told.held
+    }
+
+    /// The limit that was passed, in bytes; nothing where the OS refuses, or tasks wait.
+    pub fn limit(&self) -> Option<u64> {
+        (self.told.limit != 0).then_some(self.told.limit)
+    }
+
+    /// Bytes that are about to be refused; else 0.
+    pub fn wanted(&self) -> u64 {
+        self.told.wanted
+    }
+
+    /// Whether the limit is that of the whole process, and not of a [`Heap`].
+    pub fn is_of_process(&self) -> bool {
+        self.told.heap.is_null()
+    }
+
+    /// Whether the limit is that of this heap.
+    pub fn is_of(&self, heap: &Heap) -> bool {
+        self.told.heap == heap.as_ptr()
+    }
+}
+
+/// Has a closure called at such levels, until what is returned here is dropped. The closure frees what the program can do
+/// without, and returns whether it has freed something: a request that is about to be refused is tried again then.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// let cache = Arc::new(Mutex::new(vec![vec![1_u8; 1 << 20]; 8]));
+/// let held = Arc::clone(&cache);
+/// let _callback = snug::on_pressure(snug::Levels::SOFT | snug::Levels::HARD, move |_| {
+///     // Only tried: this thread may hold the lock, and ask for memory beneath it.
+///     held.try_lock().is_ok_and(|mut cache| cache.pop().is_some())
+/// })?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// It runs in the thread that asks for memory, inside of the allocator, with whatever locks that thread holds: it should only
+/// try for those, or that thread waits for itself. Several threads may be in it at once. It may allocate and free, and is not
+/// called again inside itself. With [`Levels::STALL`] it runs in a thread of snug's, with a stack of 256 KiB. If it panics,
+/// the process ends.
+///
+/// # Errors
+///
+/// There are 16 callbacks already.
+pub fn on_pressure<F>(levels: Levels, callback: F) -> io::Result<OnPressure>
+where
+    F: Fn(&Pressure<'_>) -> bool + Send + Sync + 'static,
+{
+    let argument: *const c_void = Arc::into_raw(Arc::new(callback)).cast();
+    // Safety: the closure stays until it is called no more.
+    if unsafe { snug_sys::snug_on_pressure(Some(call::<F>), argument.cast_mut(), levels.0) } != 0 {
+        let error = io::Error::last_os_error();
+        // Safety: it has never been called.
+        unsafe { release::<F>(argument) };
+        return Err(error);
+    }
+    Ok(OnPressure {
+        call: call::<F>,
+        argument,
+        release: release::<F>,
+    })
+}
+
+/// A callback that [`on_pressure`] has set. When this is dropped the closure is called no more, and runs in no other thread: do
+/// not drop it beneath a lock that the closure waits for. The closure itself may drop it.
+#[derive(Debug)]
+pub struct OnPressure {
+    call: snug_pressure_callback,
+    argument: *const c_void,
+    release: unsafe fn(*const c_void),
+}
+
+// Safety: the closure is Send and Sync, and the callback may be taken away by any thread.
+unsafe impl Send for OnPressure {}
+unsafe impl Sync for OnPressure {}
+
+impl Drop for OnPressure {
+    fn drop(&mut self) {
+        // Safety: behind the call no other thread is in the closure. This one may be: then it holds a count of its own.
+        unsafe {
+            snug_sys::snug_on_pressure(Some(self.call), self.argument.cast_mut(), 0);
+            (self.release)(self.argument);
+        }
+    }
+}
+
+/// The function that the library calls, with the closure as its argument.
+unsafe extern "C" fn call<F>(told: *const snug_pressure, argument: *mut c_void) -> c_int
+where
+    F: Fn(&Pressure<'_>) -> bool,
+{
+    // The closure may drop what keeps it: it is kept here until it returns.
+    Arc::increment_strong_count(argument.cast_const().cast::<F>());
+    let callback = Arc::from_raw(argument.cast_const().cast::<F>());
+    let pressure = Pressure {
+        told: *told,
+        call: PhantomData,
+    };
+    // The library cannot be unwound.
+    match catch_unwind(AssertUnwindSafe(|| {
+        let has_freed = callback(&pressure);
+        drop(callback);
+        has_freed
+    })) {
+        Ok(has_freed) => c_int::from(has_freed),
+        Err(_) => abort(),
+    }
+}
+
+unsafe fn release<F>(argument: *const c_void) {
+    drop(Arc::from_raw(argument.cast::<F>()));
+}
