@@ -48,8 +48,9 @@ struct snug_pressure {
  *
  * It runs in the thread that asks for memory, inside malloc, with whatever locks the program holds there: a lock that
  * it cannot do without it should only try. Several threads may be in it at once. It may call anything of snug's; it is
- * not called again inside itself, where a request beyond the limit is refused at once. With SNUG_PRESSURE_STALL it runs
- * in a thread of snug's own. It must return (no longjmp, no exception). */
+ * not called again inside itself, where a request beyond the limit is refused at once. With SNUG_PRESSURE_STALL,
+ * and where a container is followed sometimes with SNUG_PRESSURE_SOFT, it runs in a thread of snug's own. It must
+ * return (no longjmp, no exception). */
 typedef int (*snug_pressure_callback)(const struct snug_pressure* pressure, void* argument);
 
 /* Has `callback(…, argument)` called at such levels (SNUG_PRESSURE_... or'ed); at none if `levels` is 0: then it runs
@@ -64,7 +65,7 @@ struct snug_limits {
   uint64_t limit;      /* in force; 0: none */
   uint64_t soft_limit; /* the same */
   uint64_t asked;      /* how often callbacks were called, each counted */
-  uint64_t refused;    /* requests that got NULL with ENOMEM, after all that; absurd sizes do not count */
+  uint64_t refused;    /* requests that got NULL with ENOMEM, after all that; sizes beyond PTRDIFF_MAX do not count */
 };
 /* Fills `*limits`. Returns 0. O(1). */
 SNUG_API int snug_get_limits(struct snug_limits* limits);

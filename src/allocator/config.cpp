@@ -246,12 +246,14 @@ const char* set_plain(Config& config, size_t key, Word value) {
       if (!parse_number(value, 86400000, &number)) return "milliseconds from 0 to 86400000";
       config.purge_after = static_cast<uint32_t>(number);
       return nullptr;
-    default:
+    case kIdleThread:
       if (!value.is("auto") && !value.is("on") && !value.is("off")) return "auto, on or off";
       config.idle_thread = value.is("on")    ? BackgroundThreadMode::kOn
                            : value.is("off") ? BackgroundThreadMode::kOff
                                              : BackgroundThreadMode::kAuto;
       return nullptr;
+    default:
+      return "no value: set_plain() has no case for the key";
   }
 }
 

@@ -114,8 +114,9 @@ struct ConfigKey {
 inline constexpr size_t kConfigKeys = 22;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
-// `retain`, `retain_large` and `cache` of a process that may have so many bytes of memory. Keys that the environment
-// sets keep their values.
+// `retain`, `retain_large` and `cache` of a process that may have so many bytes of memory. Keys in
+// `set_keys`, by the environment or by a change, keep their values, and `cache` always does; the others are in
+// proportion to the memory below 2 GiB.
 struct Retained {
   struct Bounds {
     size_t bytes;

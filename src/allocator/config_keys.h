@@ -1,4 +1,4 @@
-// The keys of SNUG_CONF, in the order of kConfigTable.
+// The keys of SNUG_CONF, in the order of kConfigTable. What a new one needs: docs/questions.md, "Where a change goes".
 #pragma once
 
 #include <stddef.h>

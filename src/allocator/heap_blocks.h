@@ -17,7 +17,7 @@ namespace snug {
 
 // A heap; null with errno ENOMEM.
 UserHeap* make_heap(const char* name, const HeapLimits& limits);
-// Null for null. Ends the process if it is no heap, or was destroyed; `call` names the caller in that report.
+// Ends the process if it is null, no heap, or was destroyed; `call` names the caller in that report.
 UserHeap& live_heap(UserHeap* heap, const char* call);
 // False, and nothing has happened, if blocks are in use and the heap must be empty then.
 bool destroy_heap(UserHeap& heap);
@@ -26,7 +26,8 @@ SNUG_COLD void* allocate_in_slow(UserHeap* heap, size_t size) noexcept;
 // The same for the largest size of the step: computed there, it costs the fast path nothing.
 SNUG_COLD void* refill_in(UserHeap* heap, HeadStep step) noexcept;
 
-// The calling thread's cache of the heap has the heads of its classes in the order of the thread's own.
+// A block of the heap: from the thread's last cache if that is the heap's, which has the heads of its classes in the
+// order of the thread's own; else by the slow path, which may take the heap's lock. Ends the process for null.
 SNUG_ALWAYS_INLINE void* allocate_in(UserHeap* heap, size_t size) {
   const UserCache* const cache = last_user_cache;
   if (!cache->is_of(heap)) [[unlikely]]

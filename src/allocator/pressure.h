@@ -1,5 +1,9 @@
 // Pressure: the program's callbacks that free memory (include/snug/limits.h).
 //
+// Callbacks run in any thread that asks for memory, several at once, and in the background thread: of a stall, and of
+// the soft limit where that thread watches the container. One that is taken away runs to its end, for which the call
+// that takes it away waits, unless it comes from inside.
+//
 // A thread is in one callback at a time: `thread_state.asked` names it, so that a request inside it asks no other. The
 // lock is held to read and change the table, never while a callback runs.
 #pragma once

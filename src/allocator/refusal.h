@@ -1,7 +1,8 @@
-// What a request does after the OS, or the limit on the process's memory, has refused: it takes a free block of another
-// heap; else it gives back what is only kept, and tries both again; then it takes a longer block (decision 0063). At
-// last, where the program has set a limit or callbacks, what other threads have cached comes home, and the callbacks
-// are asked to free something, as long as one does. The calling thread holds no lock. Thread-safe.
+// What a request does after the OS, or the limit on the process's memory, has refused. A size that exceeds the
+// machine's memory or the limit by itself is refused at once. Else the request takes a free block of another heap; else
+// it gives back what is only kept, and tries both again; then it takes a longer block (decision 0063). At last, where a
+// limit is set, what other threads have cached comes home; and where there are callbacks, they are asked to free
+// something, as long as one does; inside a callback neither. The calling thread holds no lock. Thread-safe.
 #pragma once
 
 #include <errno.h>

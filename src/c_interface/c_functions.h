@@ -1,5 +1,5 @@
 // The bodies of the C functions, shared by their global and their snug_ names: argument checks and errno are here, the
-// work is in heap/.
+// work is in allocator/.
 #pragma once
 
 #include <errno.h>

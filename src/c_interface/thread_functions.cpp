@@ -1,5 +1,7 @@
 // pthread_create, which the drop-in forwards: after a successful call of the program's it starts the background thread,
-// at the one moment at which the process is known to be allowed threads (allocator/background_thread.h).
+// at the one moment at which the process is known to be allowed threads (allocator/background_thread.h), and waits for
+// its first steps, a second at most. The caller holds no lock. Nothing is started after a failed call, before the
+// library is initialised, or around a fork. The background thread's own creation comes through here too.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

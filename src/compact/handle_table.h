@@ -24,9 +24,10 @@
 //   leaves_backed_ == leaves that are not unbacked: those in use, empty ones that have not gone, and those that leave
 //
 // The table lies in addresses that are reserved once, and are made writable as it grows: a slot never moves. One thread
-// at a time changes it, but for moves, which the lock of the block's class guards. Any thread may call find(), which
-// reads slots as readers and movers require (move_epochs.h). System calls happen without a lock: a leaf on its way back
-// is out of use meanwhile, and add() on a full table of several threads only notes that, so that grow() grows it. O(1).
+// at a time changes it, but for moves, which the lock of the block's class guards. Any thread may call find(), while
+// another moves blocks too, if it is in a section (MoveEpochs::enter): slots are read as move_epochs.h says. System
+// calls happen without a lock: a leaf on its way back is out of use meanwhile, and add() on a full table of several
+// threads only notes that, so that grow() grows it. O(1).
 #pragma once
 
 #include <stddef.h>

@@ -2,9 +2,10 @@
 // (thread/thread_state.h), and with the same two fast paths: its heads lie in the order of the thread's own, so that
 // what leads malloc to a head leads to one here by adding the distance between the two.
 //
-// UserCaches: a thread's caches, up to kHeaps. A thread gets one for a heap that has served a number of operations,
-// when it comes to that heap twice in a row, so that a walk over many heaps does not exchange a cache with each step;
-// where all are in use, one is emptied and serves the new heap.
+// UserCaches: a thread's caches, up to kHeaps. A thread gets one for a heap that has served a number of operations
+// (kOperationsBeforeCaches in heap/user_heaps.h), when it comes to that heap twice in a row, so that a walk over many
+// heaps does not exchange a cache with each step. Where all are in use, the place of a destroyed heap is taken, else
+// the next place in turn: its blocks go home under its heap's lock.
 //
 //   of == the cache's heap, or kNoHeap once that was destroyed: then what is in the arrays is nothing
 //   arrays hold blocks of the heap, of their class;   an array has room_of(class) places, or none

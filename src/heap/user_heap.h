@@ -81,7 +81,8 @@ class alignas(kCacheLine) UserHeap {
   // it was called with that number of forks before. O(1).
   bool recount(uint32_t forks) SNUG_REQUIRES(lock_);
   void let_go(size_t bytes) SNUG_REQUIRES(lock_) { held_ -= bytes; }
-  // The record's bytes stay as they are while it is in the heap.
+  // hold() has counted the bytes, which stay as they are while the record is in the heap; the caller enters it in
+  // LargeOwners under the same hold of the lock.
   void add(HeapLarge* large) SNUG_REQUIRES(lock_) {
     larges_.push_front(large);
     large_bytes_ += large->bytes;

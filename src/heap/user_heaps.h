@@ -83,7 +83,7 @@ class UserHeaps {
   size_t take_batch(UserHeap& heap, size_t size_class, void** blocks, size_t count);
   // Takes back a block that lies in the slab. Ends the process if it is no block of it, or is free.
   void give(HeapSlab& slab, void* block, bool may_cache);
-  // The slab of a live block; null for any other address.
+  // The slab that the address lies in, whether a block is live there or not; null outside of all heaps' slabs. No lock.
   HeapSlab* slab_at(const void* block) const {
     return are_used() ? HeapSlab::at_address(spans_.page_map(), block) : nullptr;
   }

@@ -1,7 +1,8 @@
 // WorkFlag: tells the thread that waits at a wake event that there is work, without the lock that guards the work. A
 // thread that adds work, under the lock, sets the flag and then notifies. The waiting thread clears the flag under the
-// lock before it takes the work, and reads the mark between announce() and wait(). Setting and reading are sequentially
-// consistent, so that one of the two threads sees the other.
+// lock before it takes the work, and reads the flag between announce() and wait(). Setting and reading are sequentially
+// consistent, so that one of the two threads sees the other. It is SlabHeap's ages_, which HeapRegistry::note_change()
+// sets: the background thread looks at all heaps before it sleeps, and would else take each heap's lock.
 //
 // It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once

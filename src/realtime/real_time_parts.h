@@ -5,7 +5,8 @@
 //
 //   granule g leads to part p iff p begins there or before, and ends behind
 //   a part is taken by one thread (own_part == it), or left: no thread takes from it, and blocks in it are live or sent
-//   a part that is left and empty goes, when the next thread comes
+//   a part that is left and empty goes at once, or when the next thread comes: if no free granules suffice for that
+//   thread, it gets the shortest left part that does, with the blocks that are live in it
 //
 // In the child of a fork the parts of the parent's other threads are lost: what these were doing is half done, so that
 // the child's threads send blocks there and never take them home.
@@ -87,6 +88,7 @@ class RealTimeParts {
 
   size_t granule() const { return size_t{1} << granule_log_; }
   bool lies_free(size_t first, size_t count) const SNUG_REQUIRES(lock_);
+  // Makes the place's granules lead to the part, or to none, for threads that look without the lock.
   void lead(const Place& place, ThreadPart* part) SNUG_REQUIRES(lock_);
   Place* new_part(size_t count) SNUG_REQUIRES(lock_);
   Place* left_part(size_t count) SNUG_REQUIRES(lock_);

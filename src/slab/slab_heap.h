@@ -183,6 +183,7 @@ class alignas(64) SlabHeap {
   void set_thread_count(size_t threads) { threads_.store(threads, kRelaxed); }
   Slab* next_sparse(Round& round) SNUG_REQUIRES(lock());
   size_t purge_holes_of(Slab& slab) SNUG_REQUIRES(lock());
+  // The owners' round for holes goes on at the class where the last one stopped.
   void begin_round() SNUG_REQUIRES(lock());
   void end_round() SNUG_REQUIRES(lock());
   void give_back_some() SNUG_REQUIRES(lock());
@@ -194,6 +195,7 @@ class alignas(64) SlabHeap {
   Slab* take_empty(size_t size_class) SNUG_REQUIRES(lock());
   bool recut_empty(size_t size_class) SNUG_REQUIRES(lock());
   bool make_slabs(size_t size_class) SNUG_REQUIRES(lock());
+  // Every new slab is made here, those that are cut anew too; insert() also takes slabs of other heaps.
   bool cut_slab(size_t size_class, Span* span) SNUG_REQUIRES(lock());
   SpanBatch spans_for(const SizeClass& sizes, Paging paging) SNUG_REQUIRES(lock());
   Paging paging_for(size_t size_class) SNUG_REQUIRES(lock());
@@ -257,6 +259,7 @@ class alignas(64) SlabHeap {
   Round owners_ SNUG_GUARDED_BY(lock()){.visitor = kItsOwner};
   uint32_t aged_at_ SNUG_GUARDED_BY(lock()) = 0;  // milliseconds
   // What a heap counts is an OwnerCounter; allocator/statistics.cpp sums it over all heaps, in add_slabs for example.
+  // The other places of a statistic: docs/questions.md, "Where a change goes".
   OwnerCounter batches_sent_;
   Bin bins_[kMaxClasses] SNUG_GUARDED_BY(lock());
 };

@@ -29,6 +29,7 @@ class BasicFootprint {
   explicit constexpr BasicFootprint(const Records& records) : records_(records) {}
 
   // Counts bytes that a store is about to take. False, and nothing has changed, if that would exceed the limit.
+  // What the request tries next, in order, up to ENOMEM: insist() in allocator/refusal.h.
   bool take(size_t bytes) {
     const size_t limit = limit_.load(kRelaxed);
     if (limit == SIZE_MAX) [[likely]] {

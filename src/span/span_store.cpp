@@ -153,9 +153,9 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
   return batch;
 }
 
-// Cuts what was asked for out of a span that was located; null, and the span is in a bin again, without memory for a
-// record, or at the footprint's limit. `first_touch` becomes which pages of it may be touched and timed; it is null if
-// none may.
+// Cuts what was asked for out of a span that was located. Null, and the span is in a bin again, if the alignment needs
+// a record and there is none, or at the footprint's limit; never with Held::kAlready and an alignment of 1.
+// `first_touch` becomes which pages of it may be touched and timed; it is null if none may.
 Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch,
                               Held held) {
   const bool at_wilderness = span == wilderness_;

@@ -113,6 +113,8 @@ class ThreadCacheList {
   void count_caches(ptrdiff_t change) SNUG_REQUIRES(lock_) {
     cache_count_.store(cache_count() + static_cast<size_t>(change));
   }
+  // Of a fork's child: ends one cache that the parent's threads have left, unless another thread has. The caller holds
+  // no heap's lock; a fork waits for it.
   void reap_orphan() SNUG_EXCLUDES(lock_);
   void leave_for(ThreadCache* cache) SNUG_EXCLUDES(lock_);
   void strike_off(CacheList& list, ThreadCache* cache) SNUG_REQUIRES(lock_);

@@ -1,7 +1,7 @@
 """scripts/check_abi on the library of this build: it is as recorded, and each change that breaks programs is told.
 
-The record is changed the other way round: where a library lacks a function, its record has one more. So each change is
-compared as a developer's would be, and the library is built once.
+The record is changed the other way round: where the library is to lack a function, the record has one more. So each
+change is compared as a change of the source would be, and the library is built once.
 """
 
 import os
