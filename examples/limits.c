@@ -23,7 +23,7 @@ static int drop_oldest(const struct snug_pressure* pressure, void* argument) {
 
 int main(void) {
   static struct cache cache;
-  struct snug_limits limits;
+  struct snug_limits limits = {.size = sizeof limits};
   if (snug_set("soft_limit:24M,limit:32M") != 0) return 1;
   if (snug_on_pressure(drop_oldest, &cache, SNUG_PRESSURE_SOFT | SNUG_PRESSURE_HARD) != 0) return 1;
   for (int i = 0; i != 60000; ++i) { /* 60 MB in all */

@@ -9,10 +9,10 @@
  * have not gone back to the OS, and snug's records. (Pages that went back out of a slab in use count on: they may be
  * written at any time.) Neither the program's code, stacks and files nor memory of other allocators are part of it.
  *
- *   beyond `soft_limit`   what is empty goes back, the caches of all threads with it, and callbacks are called; the
- *                         request is served. Again whenever a 64th of the limit more is held
- *   beyond `limit`        the same, and once no callback frees anything more the request gets NULL with errno ENOMEM.
- *                         What is held exceeds the limit by snug's records alone
+ *   beyond `soft_limit`   what is empty goes back, the caches of all threads with it (of the calling one, for a heap),
+ * and callbacks are called; the request is served. Again whenever a 64th of the limit more is held beyond `limit` the
+ * same, and once no callback frees anything more the request gets NULL with errno ENOMEM. What is held exceeds the
+ * limit by snug's records alone
  *
  * `auto` for either follows the container (control groups), whatever else runs in it: `limit:auto` is 15/16 of the
  * memory that it leaves the heap (memory.max), `soft_limit:auto` leads to where the kernel begins to slow it down
@@ -37,6 +37,7 @@ extern "C" {
 #define SNUG_PRESSURE_ALL 7u
 
 struct snug_pressure {
+  uint64_t size;   /* of this struct in the library that runs: what a later version adds is behind these */
   unsigned level;  /* one of the above */
   uint64_t held;   /* bytes that the heap holds now */
   uint64_t limit;  /* that was passed, in bytes; 0 where the OS refuses, or tasks wait */
@@ -50,24 +51,28 @@ struct snug_pressure {
  * it cannot do without it should only try. Several threads may be in it at once. It may call anything of snug's; it is
  * not called again inside itself, where a request beyond the limit is refused at once. With SNUG_PRESSURE_STALL,
  * and where a container is followed sometimes with SNUG_PRESSURE_SOFT, it runs in a thread of snug's own. It must
- * return (no longjmp, no exception). */
+ * return (no longjmp, no exception); one that returns other than 0 without end keeps the request from its end. Its
+ * malloc knows the scope of the thread (snug_heap_enter). */
 typedef int (*snug_pressure_callback)(const struct snug_pressure* pressure, void* argument);
 
 /* Has `callback(…, argument)` called at such levels (SNUG_PRESSURE_... or'ed); at none if `levels` is 0: then it runs
  * in no other thread any more when this returns, so that it must not be called under a lock that the callback waits
- * for. Callbacks are known by both pointers, and are called in the order in which they came. Returns 0; or -1 with
+ * for. A call from inside a callback does not wait. Callbacks are known by both pointers, and are called in no
+ * promised order. Returns 0; or -1 with
  * errno EINVAL (no callback, an unknown level) or ENOSPC (beyond 16). Thread-safe. O(1), but for waiting. */
 SNUG_API int snug_on_pressure(snug_pressure_callback callback, void* argument, unsigned levels);
 
-/* Values of one moment, in bytes. */
+/* Values of one moment, in bytes. What a later version adds is behind these; `size` is sizeof(struct snug_limits), set
+ * by the caller. */
 struct snug_limits {
+  uint64_t size;
   uint64_t held;       /* that the heap holds; counted whether there are limits or not */
   uint64_t limit;      /* in force; 0: none */
   uint64_t soft_limit; /* the same */
   uint64_t asked;      /* how often callbacks were called, each counted */
   uint64_t refused;    /* requests that got NULL with ENOMEM, after all that; sizes beyond PTRDIFF_MAX do not count */
 };
-/* Fills `*limits`. Returns 0. O(1). */
+/* Fills `*limits`. Returns 0, or EINVAL for a `size` that is too small. O(1). */
 SNUG_API int snug_get_limits(struct snug_limits* limits);
 
 #ifdef __cplusplus

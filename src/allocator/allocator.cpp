@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "allocator/config_keys.h"
 #include "allocator/control_answers.h"
 #include "allocator/profile_output.h"
 #include "base/algorithm.h"
@@ -54,6 +55,8 @@ void refuse_large_os_pages() {
   write_line(line.data(), line.size());
   abort();
 }
+
+bool has_key(uint32_t keys, ConfigKeyIndex key) { return (keys >> key & 1) != 0; }
 
 void thread_ends(void* cache) {
   if (own_part != nullptr) allocator.real_time.leave();
@@ -272,6 +275,14 @@ int Allocator::change_settings(const char* text, Text<256>& message) {
   message = complaint;
   if (refused != 0) return EPERM;
   if (message.size() != 0 || keys == 0) return EINVAL;
+  const bool will_follow = (has_key(keys, kLimit) && wanted.limit == Config::kAutomatic) ||
+                           (has_key(keys, kSoftLimit) && wanted.soft_limit == Config::kAutomatic);
+  if (will_follow && config.idle_thread != BackgroundThreadMode::kOn) {
+    message.add(
+        "snug: SNUG_CONF: auto is for the process's start, or with idle_thread:on, as a thread follows the "
+        "container\n");
+    return EINVAL;
+  }
   take_changes(config, wanted, keys);
   store_shared(config_changed, config_changed | keys);
   bound_footprint();

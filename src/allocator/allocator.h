@@ -47,11 +47,11 @@ struct Allocator {
   ArrayStore arrays{arena};
   ThreadCacheList caches{arena, registry, arrays};
   CacheRevocation revocation{registry};
-  UserHeaps user_heaps{arena, spans, arrays};  // those that the program makes
-  Pressure pressure;                           // with callbacks
-  RealTimeParts real_time;                     // of threads with deadlines
-  DeferredFrees deferred;                      // which those leave to others
-  ControlThread control;                       // with publish:on, profile_at or profile_signal
+  UserHeaps user_heaps{arena, spans, arrays};   // those that the program makes
+  Pressure pressure;                            // with callbacks
+  alignas(kCacheLine) RealTimeParts real_time;  // of threads with deadlines
+  alignas(kCacheLine) DeferredFrees deferred;   // which those leave to others
+  ControlThread control;                        // with publish:on, profile_at or profile_signal
   BackgroundThread background;
 
   alignas(kCacheLine) Atomic<uint64_t> shared_allocations{0};  // by threads without a cache
@@ -112,8 +112,12 @@ struct Allocator {
   // holds no lock.
   void watch_faults();
 
-  // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails.
-  void purge_kept_mappings() { mappings.purge_as_due(); }
+  // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails,
+  // and answers the soft limit.
+  void purge_kept_mappings() {
+    mappings.purge_as_due();
+    relieve_if_passed();
+  }
 
   // The maintenance at the end of each slow operation that has taken memory, without a lock: a program that does
   // nothing else calls nothing else that would do it. A load and a test each, if nothing is due.
@@ -122,12 +126,15 @@ struct Allocator {
     mappings.purge_for_growth();   // kept large blocks, of which small ones cannot use the memory, as these grow
     mappings.purge_as_due();       // and for their age
     background.start_if_wanted();  // the background thread, if one was called for
-    if (footprint.soft_limit().is_passed()) [[unlikely]]
-      relieve_as_passed();
+    relieve_if_passed();
     if (deferred.has_any()) [[unlikely]]
       free_deferred();
   }
 
+  void relieve_if_passed() {
+    if (footprint.soft_limit().is_passed()) [[unlikely]]
+      relieve_as_passed();
+  }
   // Once the soft limit is passed one thread gives back what is empty, of all threads, and asks the program's callbacks
   // to free memory. The caller holds no lock; errno stays.
   SNUG_COLD void relieve_as_passed();
@@ -140,6 +147,8 @@ struct Allocator {
 
   // Frees some of the blocks that threads with deadlines have left to others. The caller holds no lock.
   void free_deferred();
+  // The same for many, without the calling thread's cache.
+  void take_deferred_home();
 
   // True if no thread holds a lock that sending blocks home may wait for.
   bool is_at_rest() { return registry.is_at_rest() && !spans.lock().is_held() && !arena.lock().is_held(); }

@@ -53,19 +53,20 @@ class BackgroundLifecycle {
   static void live(Thread& thread) {
     thread.wake_event_.await_arrival();
     for (uint32_t patience = thread.period();;) {
-      const uint32_t period = thread.period();
+      const bool looks = thread.looks_by_itself();
+      const uint32_t period = looks ? min(thread.period(), kBetweenLooks) : thread.period();
       thread.wake_event_.doze(period);
       const bool willing = thread.give_back_overdue();
       const bool is_beside_silent = thread.sees_silent_threads();
       if ((!is_beside_silent && leave(thread)) || !thread.wake_event_.announce()) return;
       // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
       patience = willing ? period : max(period, min(patience * 2, kMostPatience));
-      const bool looks = thread.looks_by_itself();
-      const uint32_t most = is_beside_silent ? period * kPatienceWithSilent : kMostPatience;
+      const uint32_t usual = is_beside_silent ? period * kPatienceWithSilent : kMostPatience;
+      const uint32_t most = looks ? min(usual, kBetweenLooks) : usual;
       if (thread.anything_ages())
         willing ? thread.wake_event_.withdraw() : thread.wake_event_.wait(min(patience, most));
       else if (is_beside_silent || looks)
-        thread.wake_event_.wait(looks ? min(most, kBetweenLooks) : most);
+        thread.wake_event_.wait(most);
       else
         thread.wake_event_.wait();
     }

@@ -24,6 +24,7 @@ constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses b
 // OS has refused something, or the thread has to go.
 bool BackgroundThread::give_back_overdue() {
   allocator.watch_memory();
+  allocator.take_deferred_home();
   // The caches of threads that have allocated nothing since the last round: their blocks go home to their slabs.
   allocator.revocation.take_still();
   bool all_went = true;
@@ -71,7 +72,7 @@ bool BackgroundThread::looks_by_itself() const { return allocator.watches_memory
 
 bool BackgroundThread::anything_ages() const {
   return allocator.spans.ages() || allocator.mappings.ages() || allocator.registry.ages() ||
-         allocator.revocation.ages();
+         allocator.revocation.ages() || allocator.deferred.has_any();
 }
 
 // Gives back what was kept only because the background thread ran. Called after the thread has left the wake event, as

@@ -29,7 +29,8 @@
 //   idle_thread:on     in a slow allocation
 //
 // Never in a free: libc frees the records of ended threads under a lock that pthread_create takes. The thread allocates
-// and frees nothing, so that it never has a cache. Without a filter of system calls it takes a name, and is scheduled
+// and frees nothing, so that it never has a cache, but in the program's callbacks (allocator/limits.cpp), for which it
+// also reads files. Without a filter of system calls it takes a name, and is scheduled
 // as the process was at its start, whatever thread has started it.
 #pragma once
 

@@ -127,8 +127,11 @@ void deallocate_outside_slabs(void* block, const char* call) {
 }
 
 void* resize_large(void* block, size_t size) {
-  return allocator.profile.has_been_on() ? resize_large_sampled(block, size)
-                                         : allocator.large_blocks.resize(block, size);
+  const auto attempt = [=] {
+    return allocator.profile.has_been_on() ? resize_large_sampled(block, size)
+                                           : allocator.large_blocks.resize(block, size);
+  };
+  return insist_on_resize(size, attempt);
 }
 
 void* allocate_plain(size_t size) {

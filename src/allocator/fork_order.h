@@ -4,8 +4,8 @@
 //   user heaps ─► mapping store ─► span store ─► arrays ─► arena
 //
 // Behind these the allocator takes the locks of the quarantine (checked/quarantine.h), the guarded pages, the heap
-// profile (profile/heap_profile.h), deferred frees and the real-time parts (realtime/), under which no thread takes
-// another part's lock.
+// profile (profile/heap_profile.h), the callbacks (allocator/pressure.h), deferred frees and the real-time parts
+// (realtime/), under which no thread takes another part's lock.
 //
 // The fork waits for operations of several holds (a heap that changes owners, a span detached): the thread in one needs
 // only locks that come later. libc takes the lock of its list of streams between our handlers and the fork, so that it

@@ -24,8 +24,9 @@ size_t class_size(size_t size_class) { return allocator.table->classes[size_clas
 bool ask_at_limit(UserHeap& heap, size_t size) {
   if (!allocator.pressure.may_ask(SNUG_PRESSURE_HARD)) return false;
   const HeapFigures figures = allocator.user_heaps.figures(heap);
-  return allocator.pressure.ask(
-      {SNUG_PRESSURE_HARD, figures.held, figures.limit, size, reinterpret_cast<snug_heap*>(&heap)});
+  if (size > figures.limit) return false;  // whatever is freed
+  return allocator.pressure.ask({sizeof(snug_pressure), SNUG_PRESSURE_HARD, figures.held, figures.limit, size,
+                                 reinterpret_cast<snug_heap*>(&heap)});
 }
 
 void* refused_at_limit() {
@@ -41,9 +42,10 @@ void relieve_as_passed(UserHeap& heap) {
   const size_t limit = heap.soft_limit().bytes();
   heaps.trim(heap);
   const size_t held = heaps.figures(heap).held;
-  if (held > limit && allocator.pressure.ask({SNUG_PRESSURE_SOFT, held, limit, 0, reinterpret_cast<snug_heap*>(&heap)}))
+  if (held > limit && allocator.pressure.ask({sizeof(snug_pressure), SNUG_PRESSURE_SOFT, held, limit, 0,
+                                              reinterpret_cast<snug_heap*>(&heap)}))
     heaps.trim(heap);
-  heap.soft_limit().answered(heaps.figures(heap).held);
+  heap.soft_limit().answered([&] { return heaps.figures(heap).held; });
 }
 
 // After an operation of the heap's that may have taken memory.
@@ -124,6 +126,7 @@ void* resized_in(const Place& place, void* block, size_t size) {
     if (allocator.large_blocks.fits(block, size)) return block;
     void* const resized = resized_large(block, size);
     allocator.purge_kept_mappings();
+    if (heap.soft_limit().is_passed()) relieve_as_passed(heap);
     if (resized != nullptr) return resized;
   } else if (size <= usable && usable - size <= usable / 2) {
     return block;
@@ -230,6 +233,7 @@ size_t allocate_batch_in(UserHeap& heap, size_t size, void** blocks, size_t coun
   done = allocator.user_heaps.take_batch(heap, size_class, blocks, count);
   for (; done != count; ++done)  // the OS, or the limit, has refused
     if (blocks[done] = block_of_class(heap, size_class); blocks[done] == nullptr) break;
+  maintain(heap);
   return done;
 }
 

@@ -21,6 +21,7 @@ constexpr size_t kPartSparedSoft = 8;  // where the container has no soft limit 
 struct ContainerLimits {
   size_t most = SIZE_MAX;
   size_t high = SIZE_MAX;
+  bool are_known = true;  // false if the kernel did not let its files be read
 };
 
 ContainerLimits container_limits(size_t held) {
@@ -29,7 +30,7 @@ ContainerLimits container_limits(size_t held) {
   const auto with_own = [own](size_t left) { return left > SIZE_MAX - own ? SIZE_MAX : left + own; };
   const size_t most = with_own(room.most);
   const auto spared = [most](size_t part) { return most == SIZE_MAX ? most : most - most / part; };
-  return {spared(kPartSpared), min(with_own(room.high), spared(kPartSparedSoft))};
+  return {spared(kPartSpared), min(with_own(room.high), spared(kPartSparedSoft)), room.is_known};
 }
 
 // A container that may have all of the machine's memory limits nothing.
@@ -47,6 +48,8 @@ bool Allocator::follows_container() {
 
 void Allocator::bound_footprint() {
   const ContainerLimits container = follows_container() ? container_limits(footprint.held()) : ContainerLimits();
+  if (!container.are_known) return;  // the limits stay as they were
+  const LockGuard guard(pressure.lock());
   footprint.set_limits(limit_of(load_shared(config.soft_limit), container.high),
                        limit_of(load_shared(config.limit), container.most));
 }
@@ -56,9 +59,10 @@ void Allocator::relieve_as_passed() {
   const ErrnoKeeper keeper;
   const auto is_above = [this] { return footprint.held() > footprint.soft_limit().bytes(); };
   give_back(0, true);
-  if (is_above() && pressure.ask({SNUG_PRESSURE_SOFT, footprint.held(), footprint.soft_limit().bytes(), 0, nullptr}))
+  if (is_above() && pressure.ask({sizeof(snug_pressure), SNUG_PRESSURE_SOFT, footprint.held(),
+                                  footprint.soft_limit().bytes(), 0, nullptr}))
     give_back(0, false);
-  footprint.soft_limit().answered(footprint.held());
+  footprint.soft_limit().answered([this] { return footprint.held_now(); });
 }
 
 void Allocator::watch_memory() {
@@ -69,7 +73,7 @@ void Allocator::watch_memory() {
   relieve_as_passed();
   if (config.pressure == 0 || os::memory_stall() < config.pressure * 100) return;
   give_back(0, true);
-  if (pressure.ask({SNUG_PRESSURE_STALL, footprint.held(), 0, 0, nullptr})) give_back(0, false);
+  if (pressure.ask({sizeof(snug_pressure), SNUG_PRESSURE_STALL, footprint.held(), 0, 0, nullptr})) give_back(0, false);
 }
 
 }  // namespace snug

@@ -34,10 +34,10 @@ int Pressure::watch(snug_pressure_callback callback, void* argument, unsigned le
       watcher->levels = levels;
       note_levels();
       if (levels != 0) return 0;
-      // The place is free once no thread is in the callback; the calling one may be.
-      const bool is_inside = thread_state.asked == static_cast<size_t>(watcher - watchers_.begin()) + 1;
+      // The place is free once no thread is in the callback. A thread in any callback does not wait: two that wait for
+      // each other would wait for ever.
       if (watcher->threads == 0) *watcher = {};
-      if (watcher->threads == (is_inside ? 1 : 0)) return 0;
+      if (watcher->threads == 0 || thread_state.asked != 0) return 0;
     }
     pause_a_moment();
   }

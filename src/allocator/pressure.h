@@ -22,7 +22,8 @@ class Pressure {
  public:
   static constexpr size_t kMostCallbacks = 16;
 
-  // 0, or EINVAL or ENOSPC. Without levels it waits until no other thread is in the callback.
+  // 0, or EINVAL or ENOSPC. Without levels it waits until no other thread is in the callback, unless it is called
+  // inside one.
   int watch(snug_pressure_callback callback, void* argument, unsigned levels);
   // True if there is a callback for the level, and the calling thread is in none. Needs no lock.
   bool may_ask(unsigned level) const;
@@ -34,7 +35,7 @@ class Pressure {
   uint64_t asked() const { return asked_.load(kRelaxed); }
   uint64_t refused() const { return refused_.load(kRelaxed); }
 
-  Lock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
+  Lock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork, and while the limits change
   // The child has the calling thread alone, which may be in a callback.
   void after_fork_in_child() SNUG_UNPROVED;
 

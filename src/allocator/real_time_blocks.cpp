@@ -9,12 +9,18 @@
 #include "allocator/refill.h"
 #include "allocator/refusal.h"
 #include "base/algorithm.h"
+#include "base/at_a_time.h"
 #include "base/fatal.h"
 #include "os/thread.h"
 #include "slab/slab.h"
 
 namespace snug {
 namespace {
+
+// Of kAtATime blocks each. The first are twice the most that a slow operation hands out (ThreadCache::kMostBatch):
+// where one thread allocates what another with deadlines frees, none stay behind.
+constexpr uint32_t kRounds = 2 * 64 / kAtATime;
+constexpr uint32_t kManyRounds = 1024;
 
 // With profile_rt: the thread has left, or been refused, and stays what it is.
 SNUG_INITIAL_EXEC constinit thread_local bool stays_ordinary = false;
@@ -115,7 +121,13 @@ void defer_free(void* block) noexcept {
 
 void Allocator::free_deferred() {
   if (own_part != nullptr) return;  // it would leave them to others again
-  deferred.free_some([](void* block) { deallocate(block); });
+  for (uint32_t left = kRounds; left != 0 && deferred.has_any(); --left)
+    deferred.free_some([](void* block) { deallocate(block); });
+}
+
+void Allocator::take_deferred_home() {
+  for (uint32_t left = kManyRounds; left != 0 && deferred.has_any(); --left)
+    deferred.free_some([](void* block) { allocator.registry.take_home(class_at(block) / kClassScale, block); });
 }
 
 }  // namespace snug

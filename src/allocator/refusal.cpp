@@ -7,6 +7,7 @@ namespace snug {
 
 bool give_back(size_t pad, bool from_others) {
   if (ThreadCache* cache = thread_state.cache; cache != nullptr) cache->flush_all();
+  allocator.take_deferred_home();
   allocator.caches.reap_orphans();
   if (from_others) allocator.revocation.take_all();
   bool any = allocator.user_heaps.trim() != 0;
@@ -25,7 +26,9 @@ bool LastResorts::next() {
   }
   const bool is_at_limit = allocator.footprint.refusals() != refusals_;
   const size_t limit = is_at_limit ? allocator.footprint.limit() : 0;
-  if (!allocator.pressure.ask({SNUG_PRESSURE_HARD, allocator.footprint.held(), limit, size_, nullptr})) return false;
+  if (!allocator.pressure.ask(
+          {sizeof(snug_pressure), SNUG_PRESSURE_HARD, allocator.footprint.held(), limit, size_, nullptr}))
+    return false;
   give_back(0, false);
   refusals_ = allocator.footprint.refusals();
   return true;

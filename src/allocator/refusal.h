@@ -55,6 +55,7 @@ void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
   if (block != nullptr) [[likely]]
     return block;
   if (!allocator.is_open()) return out_of_memory();
+  if (allocator.follows_container() && size > allocator.footprint.limit()) allocator.bound_footprint();
   if (!is_hopeless(size)) {
     give_back(0, false);
     allocator.spans.stock_arena();
@@ -67,6 +68,20 @@ void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
   }
   allocator.pressure.count_refusal();
   return out_of_memory();
+}
+
+// Runs `attempt`, a block's change of length at its place. If the limit has refused it, and nothing else, goes the same
+// way: a copy, which the caller makes otherwise, would want more.
+template <class Attempt>
+void* insist_on_resize(size_t size, Attempt attempt) {
+  const uint32_t refusals = allocator.footprint.refusals();
+  void* block = attempt();
+  if (block != nullptr || allocator.footprint.refusals() == refusals || is_hopeless(size)) return block;
+  give_back(0, false);
+  LastResorts resorts(size);
+  do block = attempt();
+  while (block == nullptr && resorts.next());
+  return block;
 }
 
 // The same for a block of the size's class. If attempt(class) has none, takes one of any heap; at last a longer one.

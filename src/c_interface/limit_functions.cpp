@@ -25,8 +25,11 @@ SNUG_EXPORT int snug_on_pressure(snug_pressure_callback callback, void* argument
 }
 
 SNUG_EXPORT int snug_get_limits(struct snug_limits* limits) {
+  const uint64_t size = limits->size;
+  if (size < sizeof(*limits)) return EINVAL;
   allocator.ensure_open();
   *limits = {};
+  limits->size = size;
   limits->held = allocator.footprint.held();
   limits->limit = shown(allocator.footprint.limit());
   limits->soft_limit = shown(allocator.footprint.soft_limit().bytes());

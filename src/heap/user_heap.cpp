@@ -159,7 +159,7 @@ Span* UserHeap::take_apart(Slab& slab) {
   Span* const span = slab.span;
   --bins_[slab.size_class].slabs;
   slab_bytes_ -= span->pages.bytes();
-  held_ -= span->pages.bytes();
+  let_go(span->pages.bytes());
   parts_.spans.page_map().set_entries(*span, PageEntry());
   span->written = max(span->written, slab.touched_pages());
   parts_.records.recycle(HeapSlab::of(slab), words_of(slab));

@@ -80,7 +80,10 @@ class alignas(kCacheLine) UserHeap {
   // In the child of a fork, once: what threads of the parent's were about to make, or to free, does not count. False if
   // it was called with that number of forks before. O(1).
   bool recount(uint32_t forks) SNUG_REQUIRES(lock_);
-  void let_go(size_t bytes) SNUG_REQUIRES(lock_) { held_ -= bytes; }
+  void let_go(size_t bytes) SNUG_REQUIRES(lock_) {
+    held_ -= bytes;
+    soft_limit_.note_less(held_);
+  }
   // hold() has counted the bytes, which stay as they are while the record is in the heap; the caller enters it in
   // LargeOwners under the same hold of the lock.
   void add(HeapLarge* large) SNUG_REQUIRES(lock_) {

@@ -1,5 +1,6 @@
 #include "os/control_groups.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -88,6 +89,13 @@ size_t number_of_group(const MemoryGroup& group, const char* file) {
   InputFile input(path.data());
   const size_t length = input.read(text, sizeof text);
   return number_at(text, text + length);
+}
+
+bool can_be_read(const MemoryGroup& group, const char* file) {
+  Path path;
+  path.add(group.folder).put('/').add(file);
+  const InputFile input(path.data());
+  return input.error() == 0 || input.error() == ENOENT || input.error() == ENAMETOOLONG;
 }
 
 size_t sum_of_statistics(const MemoryGroup& group, const char* const* words) {

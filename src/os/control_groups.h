@@ -24,6 +24,9 @@ void for_each_memory_group(const char* groups, const char* mount, void (*visit)(
 // The number in a file of the group; SIZE_MAX if the file contains a word, "max" for instance, or does not exist.
 size_t number_of_group(const MemoryGroup& group, const char* file);
 
+// False if the file is there and the kernel does not let it be read now, for want of descriptors for example.
+bool can_be_read(const MemoryGroup& group, const char* file);
+
 // The sum of the numbers that follow such words at the starts of lines of memory.stat; `words` ends with null.
 size_t sum_of_statistics(const MemoryGroup& group, const char* const* words);
 

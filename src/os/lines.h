@@ -16,18 +16,23 @@ bool for_each_line(const char* path, Visit visit) {
   char text[1024];
   size_t held = 0;
   bool has_any = false;
+  bool is_long = false;  // the line that is being read
   InputFile file(path);
   while (const size_t got = file.read(text + held, sizeof text - held)) {
     has_any = true;
     held += got;
     const char* line = text;
     const char* const held_end = text + held;
-    for (const char* end; (end = find_value(line, held_end, '\n')) != held_end; line = end + 1) visit(line, end);
+    for (const char* end; (end = find_value(line, held_end, '\n')) != held_end; line = end + 1) {
+      if (!is_long) visit(line, end);
+      is_long = false;
+    }
     held -= static_cast<size_t>(line - text);
     memmove(text, line, held);
-    if (held == sizeof text) held = 0;
+    if (held == sizeof text) is_long = true;
+    if (is_long) held = 0;
   }
-  if (held != 0) visit(static_cast<const char*>(text), static_cast<const char*>(text) + held);
+  if (held != 0 && !is_long) visit(static_cast<const char*>(text), static_cast<const char*>(text) + held);
   return has_any;
 }
 

@@ -16,9 +16,20 @@ namespace {
 constexpr const char* kGroups = "/proc/thread-self/cgroup";
 constexpr const char* kMount = "/sys/fs/cgroup";
 
-// What the kernel can have back from a group only by swapping, and its own memory for it.
-constexpr const char* kHeld[] = {"anon", "shmem", "kernel", "sock", nullptr};
+// What the kernel can have back from a group only by swapping, and its own memory for it: in one sum since Linux 5.18.
+constexpr const char* kHeld[] = {"anon", "shmem", "sock", nullptr};
 constexpr const char* kHeldInOne[] = {"total_rss", "total_shmem", nullptr};
+constexpr const char* kOfKernel[] = {"kernel", nullptr};
+constexpr const char* kReclaimed[] = {"slab_reclaimable", nullptr};
+constexpr const char* kPartsOfKernel[] = {"slab_unreclaimable", "kernel_stack", "pagetables", "percpu", nullptr};
+
+size_t held_by(const MemoryGroup& group) {
+  if (group.version == GroupVersion::kOne) return sum_of_statistics(group, kHeldInOne);
+  const size_t kernel = sum_of_statistics(group, kOfKernel);
+  const size_t own = kernel == 0 ? sum_of_statistics(group, kPartsOfKernel)
+                                 : kernel - min(kernel, sum_of_statistics(group, kReclaimed));
+  return sum_of_statistics(group, kHeld) + own;
+}
 
 const char* name_of_limit(GroupVersion version) {
   return version == GroupVersion::kTwo ? "memory.max" : "memory.limit_in_bytes";
@@ -32,12 +43,15 @@ void lower_limit(void* least, const MemoryGroup& group) {
 void lower_room(void* least, const MemoryGroup& group) {
   GroupRoom& room = *static_cast<GroupRoom*>(least);
   const bool is_two = group.version == GroupVersion::kTwo;
+  room.is_known =
+      room.is_known && can_be_read(group, name_of_limit(group.version)) && can_be_read(group, "memory.stat");
   const size_t most = number_of_group(group, name_of_limit(group.version));
   const size_t high = is_two ? number_of_group(group, "memory.high") : SIZE_MAX;
   if (most == SIZE_MAX && high == SIZE_MAX) return;
-  const size_t held = sum_of_statistics(group, is_two ? kHeld : kHeldInOne);
+  const size_t held = held_by(group);
   const auto left = [held](size_t limit) { return limit == SIZE_MAX ? limit : limit - min(limit, held); };
-  room = {min(room.most, left(most)), min(room.high, left(high))};
+  room.most = min(room.most, left(most));
+  room.high = min(room.high, left(high));
 }
 
 // The digits behind "some avg10=" as hundredths, where two follow the point; UINT32_MAX if the file does not say.
@@ -89,6 +103,7 @@ size_t anonymous_memory() {
   char text[128];
   InputFile file("/proc/thread-self/statm");
   const size_t length = file.read(text, sizeof text);
+  if (length == 0) return SIZE_MAX;
   size_t pages[3] = {};  // of addresses, in memory, of files
   size_t field = 0;
   for (size_t i = 0; i != length && field != 3; ++i) {

@@ -19,11 +19,12 @@ size_t group_limit(const char* groups, const char* mount);
 struct GroupRoom {
   size_t most = SIZE_MAX;  // before the kernel kills (memory.max)
   size_t high = SIZE_MAX;  // before it slows the group down (memory.high, version 2)
+  bool is_known = true;    // false if a file is there and cannot be read now
 };
 GroupRoom group_room();
 GroupRoom group_room(const char* groups, const char* mount);
 
-// The bytes of the process that are in memory and belong to no file.
+// The bytes of the process that are in memory and belong to no file; SIZE_MAX if the kernel does not say.
 size_t anonymous_memory();
 
 // The part of the last ten seconds, in hundredths of a percent, for which some task of the process's group waited for

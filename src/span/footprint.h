@@ -31,6 +31,7 @@ class BasicFootprint {
   // Counts bytes that a store is about to take. False, and nothing has changed, if that would exceed the limit.
   // What the request tries next, in order, up to ENOMEM: insist() in allocator/refusal.h.
   bool take(size_t bytes) {
+    if (bytes == 0) return true;
     const size_t limit = limit_.load(kRelaxed);
     if (limit == SIZE_MAX) [[likely]] {
       take_anyway(bytes);
@@ -43,8 +44,8 @@ class BasicFootprint {
         refusals_.fetch_add(1, kRelaxed);
         return false;
       }
-    } while (!taken_.compare_exchange_weak(taken, taken + bytes, kRelaxed));
-    soft_limit_.note(held());
+    } while (!taken_.compare_exchange_weak(taken, taken + bytes, kAcqRel, kRelaxed));
+    note();
     return true;
   }
   // False if it would be so now.
@@ -54,28 +55,40 @@ class BasicFootprint {
   }
   // Counts what cannot be done without.
   void take_anyway(size_t bytes) {
-    taken_.fetch_add(bytes, kRelaxed);
-    soft_limit_.note(held());
+    taken_.fetch_add(bytes, kAcqRel);
+    note();
   }
-  void give(size_t bytes) { taken_.fetch_sub(bytes, kRelaxed); }
+  void give(size_t bytes) {
+    taken_.fetch_sub(bytes, kAcqRel);
+    if (soft_limit_.is_set()) soft_limit_.note_less(held());
+  }
 
+  // What the stores count of it.
+  size_t taken() const { return taken_.load(kRelaxed); }
   size_t held() const { return taken_.load(kRelaxed) + records_.bytes_used(); }
   // How often the limit has refused.
   uint32_t refusals() const { return refusals_.load(kRelaxed); }
+  // For SoftLimit::answered(): no older value than any other thread has seen, and each thread that changes it later
+  // sees what the caller did before.
+  size_t held_now() { return taken_.fetch_add(0, kAcqRel) + records_.bytes_used(); }
   // SIZE_MAX for none.
   size_t limit() const { return limit_.load(kRelaxed); }
   BasicSoftLimit<Atomics>& soft_limit() { return soft_limit_; }
-  // What is held already stays; what is empty of it goes as more is asked for.
+  // One thread at a time. What is held already stays; what is empty of it goes as more is asked for.
   void set_limits(size_t soft_limit, size_t limit) {
     limit_.store(limit, kRelaxed);
     soft_limit_.set(soft_limit, held());
   }
 
  private:
+  void note() {
+    if (soft_limit_.is_set()) soft_limit_.note(held());
+  }
+
   const Records& records_;
   alignas(kCacheLine) typename Atomics::template Atomic<size_t> taken_{0};
-  // These are read with each change of the above, and seldom written.
-  typename Atomics::template Atomic<size_t> limit_{SIZE_MAX};
+  // These are read with each change of the above, and by every slow operation, and seldom written.
+  alignas(kCacheLine) typename Atomics::template Atomic<size_t> limit_{SIZE_MAX};
   BasicSoftLimit<Atomics> soft_limit_;
   typename Atomics::template Atomic<uint32_t> refusals_{0};
 };

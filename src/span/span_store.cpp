@@ -231,6 +231,7 @@ bool SpanStore::hold(size_t pages) {
 }
 
 void SpanStore::hold_anyway(size_t pages) {
+  if (pages == 0) return;
   footprint_.take_anyway(pages * kPageSize);
   held_pages_ += pages;
 }

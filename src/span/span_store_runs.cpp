@@ -97,6 +97,12 @@ Span* SpanStore::take_for_run(PageId at, PageCount most) {
   }
   Span* const taken = take_located(span, min(span->pages, most), {1}, Paging::kSmall, nullptr, Held::kAlready);
   taken->grew = taken->grew || backs_all;
+  // Without a record for the rest it came out longer.
+  if (taken->pages > most) {
+    const PageId behind = at + most;
+    const PageCount more = taken->pages - most;
+    hold_anyway(more.value - page_map_.chunk(at).count_dirty(behind.in_chunk(), more));
+  }
   return taken;
 }
 

@@ -40,7 +40,7 @@ class Store {
     footprint_.give(bytes);
   }
   void answer() {
-    if (footprint_.soft_limit().claim()) footprint_.soft_limit().answered(footprint_.held());
+    if (footprint_.soft_limit().claim()) footprint_.soft_limit().answered([this] { return footprint_.held_now(); });
   }
 
   void check() {
@@ -48,7 +48,9 @@ class Store {
     require(footprint_.held() == taken, "what is held is what was taken");
     require(taken <= kLimit, "no more was taken than the limit");
     require(taken != 0, "a limit that has room for one of them lets one take");
-    require(taken <= kSoft || footprint_.soft_limit().is_passed(), "the passed limit calls for an answer");
+    auto& soft = footprint_.soft_limit();
+    require(soft.covers(taken) || soft.is_passed(), "what exceeds the mark calls for an answer");
+    require(taken > kSoft || !soft.covers(kSoft + 1), "below the limit it may be passed anew");
   }
 
  private:
@@ -76,6 +78,10 @@ Body<State> passes(size_t bytes) {
   return [bytes](State& store) { store.take_and_give(bytes); };
 }
 template <class State>
+Body<State> answers() {
+  return [](State& store) { store.answer(), store.answer(); };
+}
+template <class State>
 Body<State> checked() {
   return [](State& store) { store.check(); };
 }
@@ -87,6 +93,12 @@ TEST(FootprintProof, TwoThreadsThatTakeStayWithinTheLimit) {
 
 TEST(FootprintProof, ThreeThreadsThatTakeStayWithinTheLimit) {
   prove<Shipped>({takes<Shipped>(2), takes<Shipped>(1), takes<Shipped>(2)}, 3, checked<Shipped>(), 2);
+}
+
+TEST(FootprintProof, AnAnswerMissesNothingThatIsTakenMeanwhile) {
+  prove<Shipped>({takes<Shipped>(2), answers<Shipped>()}, kUnbounded, checked<Shipped>());
+  prove<Shipped>({takes<Shipped>(2), takes<Shipped>(1), answers<Shipped>()}, 3, checked<Shipped>(), 2);
+  prove<Shipped>({takes<Shipped>(1), passes<Shipped>(2), answers<Shipped>()}, 3, checked<Shipped>(), 2);
 }
 
 TEST(FootprintProof, ALookBeforeTheAdditionIsSeen) {

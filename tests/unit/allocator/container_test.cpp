@@ -93,7 +93,8 @@ TEST(ContainerTest, ACallbackKeepsAProgramAlive) {
       memset(block, 1, 10'000);
       cache.push_back(block);
     }
-    snug_limits limits;
+    snug_limits limits{};
+    limits.size = sizeof limits;
     snug_get_limits(&limits);
     return limits.soft_limit < 200 * kMiB && limits.asked >= 2 && limits.refused == 0;
   });

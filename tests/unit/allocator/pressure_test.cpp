@@ -32,7 +32,7 @@ int count(const snug_pressure* level, void* argument) {
   return counter.answer;
 }
 
-snug_pressure at(unsigned level) { return {level, 2, 1, 0, nullptr}; }
+snug_pressure at(unsigned level) { return {sizeof(snug_pressure), level, 2, 1, 0, nullptr}; }
 
 TEST(Pressure, CallsThoseThatAskedForTheLevel) {
   Pressure pressure;
@@ -117,6 +117,30 @@ TEST(Pressure, WaitsForThreadsThatAreInIt) {
   EXPECT_TRUE(gate.has_gone);
   caller.join();
   opener.join();
+}
+
+struct Leavers {
+  Pressure* pressure;
+  std::atomic<int> inside{0};
+};
+
+// Returns once two threads are in it, each after it has taken the callback away.
+int leave_together(const snug_pressure*, void* argument) {
+  Leavers& leavers = *static_cast<Leavers*>(argument);
+  ++leavers.inside;
+  while (leavers.inside != 2) std::this_thread::yield();
+  EXPECT_EQ(leavers.pressure->watch(leave_together, argument, 0), 0);
+  return 0;
+}
+
+TEST(Pressure, TwoThreadsMayLeaveFromInsideAtOnce) {
+  Pressure pressure;
+  Leavers leavers{&pressure};
+  pressure.watch(leave_together, &leavers, SNUG_PRESSURE_SOFT);
+  std::thread other([&] { pressure.ask(at(SNUG_PRESSURE_SOFT)); });
+  pressure.ask(at(SNUG_PRESSURE_SOFT));
+  other.join();
+  EXPECT_FALSE(pressure.may_ask(SNUG_PRESSURE_SOFT));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ namespace {
 
 snug_limits limits() {
   snug_limits now{};
+  now.size = sizeof now;
   EXPECT_EQ(snug_get_limits(&now), 0);
   return now;
 }
@@ -203,6 +204,39 @@ TEST_F(LimitsTest, EightThreadsStayWithinTheLimitTogether) {
   EXPECT_GT(served, 3000u);
 }
 
+TEST_F(LimitsTest, ABlockThatGrowsAtTheLimitWantsWhatItLacksAlone) {
+  Cache cache(10'000);
+  Shrinker shrinker{&cache, {}, false};
+  limit_to(64 * kMiB);
+  void* const block = snug_malloc(40 * kMiB);
+  while (limits().held + 256 * kKiB < limits().limit) ASSERT_TRUE(cache.add());
+  const size_t before = cache.size();
+  watch(shrink, &shrinker, SNUG_PRESSURE_HARD);
+  void* const longer = snug_realloc(block, 44 * kMiB);
+  EXPECT_NE(longer, nullptr);
+  EXPECT_GT(cache.size(), before / 2);
+  snug_free(longer);
+}
+
+TEST_F(LimitsTest, ABufferThatGrowsPassesTheSoftLimit) {
+  int calls = 0;
+  limit_to(256 * kMiB, 48 * kMiB);
+  watch(free_nothing, &calls, SNUG_PRESSURE_SOFT);
+  void* block = snug_malloc(40 * kMiB);
+  for (size_t size = 41; size != 64; ++size) ASSERT_NE(block = snug_realloc(block, size * kMiB), nullptr);
+  EXPECT_GE(calls, 10);
+  snug_free(block);
+}
+
+TEST_F(LimitsTest, ARequestThatNoHeapCouldServeAsksForNothing) {
+  snug_heap* const heap = heap_with("small", 4 * kMiB);
+  int calls = 0;
+  watch(free_nothing, &calls, SNUG_PRESSURE_HARD);
+  EXPECT_EQ(snug_heap_malloc(heap, 5 * kMiB), nullptr);
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(snug_heap_destroy(heap), 0);
+}
+
 TEST_F(LimitsTest, AHeapsOwnLimitsAskForTheHeap) {
   snug_heap_options options = options_of("tenant", 4 * kMiB);
   options.soft_limit = 2 * kMiB;
@@ -291,6 +325,8 @@ TEST_F(LimitsTest, WrongCallsSaySo) {
   errno = 0;
   EXPECT_EQ(snug_on_pressure(shrink, nullptr, 16), -1);
   EXPECT_EQ(errno, EINVAL);
+  snug_limits unsized{};
+  EXPECT_EQ(snug_get_limits(&unsized), EINVAL);
   EXPECT_EQ(snug_set("limit:0"), -1);
   EXPECT_EQ(errno, EINVAL);
   EXPECT_EQ(snug_set("pressure:5"), -1) << "it is read at the start";

@@ -130,12 +130,27 @@ TEST(SoftLimitTest, IsAnsweredOnceForEachPart) {
   limit.note(6401);
   EXPECT_TRUE(limit.claim());
   EXPECT_FALSE(limit.claim());
-  limit.answered(6500);
+  limit.answered([] { return size_t{6500}; });
   limit.note(6600);
   EXPECT_FALSE(limit.is_passed());
   limit.note(6601);
   EXPECT_TRUE(limit.claim());
-  limit.answered(6000);  // below it: it may be passed anew
+  limit.answered([] { return size_t{6000}; });  // below it: it may be passed anew
+  limit.note(6401);
+  EXPECT_TRUE(limit.is_passed());
+}
+
+TEST(SoftLimitTest, IsPassedAnewOnceLessWasHeld) {
+  SoftLimit limit;
+  limit.set(6400, 8000);
+  EXPECT_TRUE(limit.claim());
+  limit.note(9000);
+  EXPECT_FALSE(limit.is_passed()) << "a thread is answering";
+  limit.answered([] { return size_t{8000}; });
+  limit.note_less(6401);
+  limit.note(7000);
+  EXPECT_FALSE(limit.is_passed());
+  limit.note_less(6400);
   limit.note(6401);
   EXPECT_TRUE(limit.is_passed());
 }
@@ -144,7 +159,7 @@ TEST(SoftLimitTest, AChangeAsksForNoAnswerThatWasGiven) {
   SoftLimit limit;
   limit.set(6400, 7000);
   EXPECT_TRUE(limit.claim());
-  limit.answered(7000);
+  limit.answered([] { return size_t{7000}; });
   limit.set(6300, 7050);
   EXPECT_FALSE(limit.is_passed());
   limit.set(8000, 7050);

@@ -315,6 +315,8 @@ pub const SNUG_PRESSURE_ALL: c_uint = 7;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct snug_pressure {
+    /// Of this structure in the library that runs, in bytes.
+    pub size: u64,
     /// One of the levels.
     pub level: c_uint,
     /// Bytes held now.
@@ -335,6 +337,8 @@ pub type snug_pressure_callback =
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct snug_limits {
+    /// Of this structure, in bytes, set by the caller.
+    pub size: u64,
     /// Bytes held, counted whether there are limits or not.
     pub held: u64,
     /// In force, in bytes; 0: none.
