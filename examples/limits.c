@@ -15,7 +15,7 @@ struct cache {
 static int drop_oldest(const struct snug_pressure* pressure, void* argument) {
   struct cache* cache = argument;
   size_t dropped = 0;
-  (void)pressure;
+  if (pressure != NULL && pressure->heap != NULL) return 0; /* another heap's own limit: nothing of it is here */
   for (; cache->count != 0 && dropped != 256; ++dropped, --cache->count)
     snug_free(cache->entries[cache->first++ % kEntries]);
   return dropped != 0; /* 0 once there is nothing more: then the request fails */

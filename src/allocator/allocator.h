@@ -114,21 +114,22 @@ struct Allocator {
 
   // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails,
   // and answers the soft limit.
-  void purge_kept_mappings() {
-    mappings.purge_as_due();
-    relieve_if_passed();
-  }
+  void purge_kept_mappings() { mappings.purge_as_due(); }
 
   // The maintenance at the end of each slow operation that has taken memory, without a lock: a program that does
-  // nothing else calls nothing else that would do it. A load and a test each, if nothing is due.
-  void maintain() {
+  // nothing else calls nothing else that would do it. A load and a test each, if nothing is due. The first is for
+  // operations in which the program does not expect its callbacks.
+  void maintain_quietly() {
     arena.stock_as_due();          // records for the next operation, which may hold a lock when it needs them
     mappings.purge_for_growth();   // kept large blocks, of which small ones cannot use the memory, as these grow
     mappings.purge_as_due();       // and for their age
     background.start_if_wanted();  // the background thread, if one was called for
-    relieve_if_passed();
     if (deferred.has_any()) [[unlikely]]
       free_deferred();
+  }
+  void maintain() {
+    maintain_quietly();
+    relieve_if_passed();
   }
 
   void relieve_if_passed() {

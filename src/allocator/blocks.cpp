@@ -309,7 +309,7 @@ void empty_own_caches() {
   if (ThreadCache* const cache = thread_state.cache; cache != nullptr) cache->flush_all();
   allocator.user_heaps.flush_own();
   if (own_part != nullptr) own_part->collect_all();
-  allocator.maintain();
+  allocator.maintain_quietly();
 }
 
 void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept {
@@ -335,6 +335,7 @@ void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept 
   if (size > allocator.table->max_size)
     if (void* resized = resize_large(block, size); resized != nullptr) {
       allocator.purge_kept_mappings();
+      allocator.relieve_if_passed();
       return resized;
     }
   return moved(block, usable, size);

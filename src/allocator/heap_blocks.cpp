@@ -126,6 +126,7 @@ void* resized_in(const Place& place, void* block, size_t size) {
     if (allocator.large_blocks.fits(block, size)) return block;
     void* const resized = resized_large(block, size);
     allocator.purge_kept_mappings();
+    allocator.relieve_if_passed();
     if (heap.soft_limit().is_passed()) relieve_as_passed(heap);
     if (resized != nullptr) return resized;
   } else if (size <= usable && usable - size <= usable / 2) {
@@ -153,7 +154,7 @@ UserHeap& live_heap(UserHeap* heap, const char* call) {
 
 bool destroy_heap(UserHeap& heap) {
   const bool is_done = allocator.user_heaps.destroy(heap, [](void* block) { deallocate_outside_slabs(block, "free"); });
-  allocator.maintain();
+  allocator.maintain_quietly();
   return is_done;
 }
 

@@ -20,7 +20,7 @@ namespace {
 // Of kAtATime blocks each. The first are twice the most that a slow operation hands out (ThreadCache::kMostBatch):
 // where one thread allocates what another with deadlines frees, none stay behind.
 constexpr uint32_t kRounds = 2 * 64 / kAtATime;
-constexpr uint32_t kManyRounds = 1024;
+constexpr uint32_t kManyRounds = 1 << 16;
 
 // With profile_rt: the thread has left, or been refused, and stays what it is.
 SNUG_INITIAL_EXEC constinit thread_local bool stays_ordinary = false;
@@ -57,7 +57,7 @@ int dismiss_thread() {
   stays_ordinary = true;
   allocator.real_time.leave();
   if (ThreadCache* const cache = thread_state.cache; cache != nullptr && scope_heap == nullptr) cache->reopen();
-  allocator.maintain();
+  allocator.maintain_quietly();
   return 0;
 }
 

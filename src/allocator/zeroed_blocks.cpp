@@ -26,6 +26,7 @@ void* lengthened(void* block, size_t before, size_t size) {
   if (extent == 0) return nullptr;
   void* const resized = resize_large(block, size);
   allocator.purge_kept_mappings();
+  allocator.relieve_if_passed();
   if (resized != nullptr) allocator.large_blocks.clear(resized, before, extent, size);
   return resized;
 }
