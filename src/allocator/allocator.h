@@ -124,8 +124,6 @@ struct Allocator {
     mappings.purge_for_growth();   // kept large blocks, of which small ones cannot use the memory, as these grow
     mappings.purge_as_due();       // and for their age
     background.start_if_wanted();  // the background thread, if one was called for
-    if (deferred.has_any()) [[unlikely]]
-      free_deferred();
   }
   void maintain() {
     maintain_quietly();

@@ -66,7 +66,9 @@ void* refill(size_t size, bool* untouched) noexcept {
     ThreadCache* cache = thread_cache();
     allocator.caches.reap_as_due();  // of threads that a fork has left behind
     if (cache == nullptr) return allocator.is_open() ? allocator.registry.allocate_shared(size_class) : nullptr;
-    // The array may hold blocks after all: making the cache may have allocated.
+    if (allocator.deferred.has_any()) [[unlikely]]  // before it takes others: what is left behind would pile up
+      allocator.free_deferred();
+    // The array may hold blocks after all, those or others: making the cache may have allocated.
     void* block;
     if (pop(head_of(relative_thread_state(), scaled(size_class)), &block)) return block;
     // A batch for the array, of the heap's slabs: partial ones, empty ones, an abandoned heap's, another class's, new
