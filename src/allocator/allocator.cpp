@@ -56,8 +56,6 @@ void refuse_large_os_pages() {
   abort();
 }
 
-bool has_key(uint32_t keys, ConfigKeyIndex key) { return (keys >> key & 1) != 0; }
-
 void thread_ends(void* cache) {
   if (own_part != nullptr) allocator.real_time.leave();
   allocator.user_heaps.end_caches();

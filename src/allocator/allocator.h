@@ -112,8 +112,7 @@ struct Allocator {
   // holds no lock.
   void watch_faults();
 
-  // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails,
-  // and answers the soft limit.
+  // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails.
   void purge_kept_mappings() { mappings.purge_as_due(); }
 
   // The maintenance at the end of each slow operation that has taken memory, without a lock: a program that does

@@ -314,8 +314,8 @@ void empty_own_caches() {
 
 void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept {
   if (size > PTRDIFF_MAX) return out_of_memory();
-  check_start(*allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>(), block,
-              call);  // from a pointer into a block the copy would run into the next block
+  check_start_in_slab(block,
+                      call);  // from a pointer into a block the copy would run into the next block
   return moved(block, usable, size);
 }
 

@@ -335,7 +335,7 @@ Config read_config(uint32_t* set_keys) {
   }
   if (has_complained) mark_as_told(text);
   // A library that is compiled with a sanitizer is itself under test: no check:on by default.
-  if (kSanitized || (*set_keys >> kCheck & 1) != 0) return config;
+  if (kSanitized || has_key(*set_keys, kCheck)) return config;
   look_for_checkers();
   if (is_checked()) config.check = Checking::kOn;
   return config;

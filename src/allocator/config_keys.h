@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 namespace snug {
 
@@ -29,5 +30,8 @@ enum ConfigKeyIndex : size_t {
   kReport,
   kServed
 };
+
+// True if the set of keys, a bit for each, has the key.
+inline bool has_key(uint32_t keys, size_t key) { return (keys >> key & 1) != 0; }
 
 }  // namespace snug

@@ -7,6 +7,7 @@
 #include "allocator/address_description.h"
 #include "allocator/allocator.h"
 #include "allocator/config.h"
+#include "allocator/config_keys.h"
 #include "allocator/profile_output.h"
 #include "allocator/refusal.h"
 #include "allocator/report.h"
@@ -20,7 +21,7 @@ void write_settings(os::OutputStream& out) {
   for (size_t key = 0; key != kConfigKeys; ++key) {
     char value[sizeof(Config::report)];
     print_config_value(allocator.config, key, value, sizeof value);
-    const auto has = [key](const uint32_t& keys) { return (load_shared(keys) >> key & 1) != 0; };
+    const auto has = [key](const uint32_t& keys) { return has_key(load_shared(keys), key); };
     out.put(kConfigTable[key].key);
     out.put("\t");
     for (char* c = value; *c != 0; ++c)

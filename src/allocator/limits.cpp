@@ -10,7 +10,6 @@
 namespace snug {
 namespace {
 
-constexpr uint32_t kBetweenLooks = 1000;  // milliseconds
 // The parts of what the container leaves, one in so many, that the limits spare: the kernel counts its own memory for
 // the process too, and charges ahead; and others take memory between two looks.
 constexpr size_t kPartSpared = 16;
@@ -67,7 +66,7 @@ void Allocator::relieve_as_passed() {
 
 void Allocator::watch_memory() {
   const uint32_t now = os::milliseconds();
-  if (!watches_memory() || now - watched_at_ < kBetweenLooks) return;
+  if (!watches_memory() || now - watched_at_ < BackgroundLifecycle<BackgroundThread>::kBetweenLooks) return;
   watched_at_ = now;
   if (follows_container()) bound_footprint();
   relieve_as_passed();

@@ -41,6 +41,10 @@ void* resize_large(void* block, size_t size);
 
 // Ends the process if the address, on a page of the slab, is not the start of one of its blocks.
 void check_start(const Slab& slab, const void* block, const char* call);
+// The same for an address on a page of one of malloc's slabs.
+inline void check_start_in_slab(const void* block, const char* call) {
+  check_start(*allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>(), block, call);
+}
 
 // The scaled class of the slab that covers the address, or 0, as class_at(); but also in a checked process, where the
 // inline paths see no window.

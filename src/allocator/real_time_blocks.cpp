@@ -17,9 +17,9 @@
 namespace snug {
 namespace {
 
-// Of kAtATime blocks each. The first are twice the most that a slow operation hands out (ThreadCache::kMostBatch):
-// where one thread allocates what another with deadlines frees, none stay behind.
-constexpr uint32_t kRounds = 2 * 64 / kAtATime;
+// Of kAtATime blocks each. The first are twice the most that a slow operation hands out: where one thread allocates
+// what another with deadlines frees, none stay behind.
+constexpr uint32_t kRounds = 2 * ThreadCache::kMostBatch / kAtATime;
 constexpr uint32_t kManyRounds = 1 << 16;
 
 // With profile_rt: the thread has left, or been refused, and stays what it is.
@@ -115,7 +115,7 @@ void* resize_in_region(void* block, size_t size, const char* call) noexcept {
 }
 
 void defer_free(void* block) noexcept {
-  check_start(*allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>(), block, "free");
+  check_start_in_slab(block, "free");
   allocator.deferred.add(block);
 }
 

@@ -23,16 +23,15 @@ bool may_change(size_t index) {
 }
 
 void take_changes(Config& config, const Config& wanted, uint32_t keys) {
-  const auto has = [keys](size_t key) { return (keys >> key & 1) != 0; };
-  if (has(kRetain)) store_shared(config.retain, wanted.retain);
-  if (has(kRetainLarge)) store_shared(config.retain_large, wanted.retain_large);
-  if (has(kLimit)) store_shared(config.limit, wanted.limit);
-  if (has(kSoftLimit)) store_shared(config.soft_limit, wanted.soft_limit);
-  if (has(kPurgeAfter)) store_shared(config.purge_after, wanted.purge_after);
+  if (has_key(keys, kRetain)) store_shared(config.retain, wanted.retain);
+  if (has_key(keys, kRetainLarge)) store_shared(config.retain_large, wanted.retain_large);
+  if (has_key(keys, kLimit)) store_shared(config.limit, wanted.limit);
+  if (has_key(keys, kSoftLimit)) store_shared(config.soft_limit, wanted.soft_limit);
+  if (has_key(keys, kPurgeAfter)) store_shared(config.purge_after, wanted.purge_after);
 }
 
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
-  const auto is_set = [set_keys](size_t key) { return (set_keys >> key & 1) != 0; };
+  const auto is_set = [set_keys](size_t key) { return has_key(set_keys, key); };
   const auto bounded = [=](size_t key, size_t bytes, size_t times = 1) {
     return is_set(key) ? bytes : min(bytes * times, memory / (kEnoughMemory / bytes));
   };

@@ -59,7 +59,7 @@ void* resize_zeroed(void* block, size_t before, size_t size, const char* call) n
   const size_t usable = usable_size(block, call);
   if (const size_t scaled_class = class_at(block); scaled_class != 0) {
     if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse(call, block, kAlreadyFree);
-    check_start(*allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>(), block, call);
+    check_start_in_slab(block, call);
   }
   if (before > usable) die_of_misuse(call, block, kShorter);
   if (size > PTRDIFF_MAX) return out_of_memory();

@@ -8,6 +8,7 @@
 #include "allocator/batch.h"
 #include "allocator/blocks.h"
 #include "allocator/config.h"
+#include "allocator/config_keys.h"
 #include "allocator/moving.h"
 #include "allocator/statistics.h"
 #include "base/atomic.h"
@@ -35,8 +36,8 @@ constexpr auto kVersion = [] {
   return text;
 }();
 const char* origin_of(size_t key) {
-  if ((load_shared(allocator.config_changed) >> key & 1) != 0) return "changed";
-  return (allocator.config_set >> key & 1) != 0 ? "SNUG_CONF" : "default";
+  if (has_key(load_shared(allocator.config_changed), key)) return "changed";
+  return has_key(allocator.config_set, key) ? "SNUG_CONF" : "default";
 }
 }  // namespace
 

@@ -73,6 +73,9 @@ bool begins_with(const char* line, const char* end, const char* word) {
   return static_cast<size_t>(end - line) > length && memcmp(line, word, length) == 0 && line[length] == ' ';
 }
 
+// A file that does not exist says that there is nothing; every other error says nothing.
+bool is_withheld(int error) { return error != 0 && error != ENOENT && error != ENAMETOOLONG; }
+
 }  // namespace
 
 void for_each_memory_group(const char* groups, const char* mount, void (*visit)(void* context, const MemoryGroup&),
@@ -82,34 +85,30 @@ void for_each_memory_group(const char* groups, const char* mount, void (*visit)(
   for (const char* const line : FixedArray{"0::/", "0:memory:/"}) visit_line(mount, line, line + strlen(line), visitor);
 }
 
-size_t number_of_group(const MemoryGroup& group, const char* file) {
+size_t number_of_group(const MemoryGroup& group, const char* file, bool* is_known) {
   Path path;
   path.add(group.folder).put('/').add(file);
   char text[32];
   InputFile input(path.data());
   const size_t length = input.read(text, sizeof text);
+  if (is_known != nullptr && is_withheld(input.error())) *is_known = false;
   return number_at(text, text + length);
 }
 
-bool can_be_read(const MemoryGroup& group, const char* file) {
-  Path path;
-  path.add(group.folder).put('/').add(file);
-  const InputFile input(path.data());
-  return input.error() == 0 || input.error() == ENOENT || input.error() == ENAMETOOLONG;
-}
-
-size_t sum_of_statistics(const MemoryGroup& group, const char* const* words) {
+void read_statistics(const MemoryGroup& group, const char* const* words, size_t* values, size_t count, bool* is_known) {
   Path path;
   path.add(group.folder).add("/memory.stat");
-  size_t sum = 0;
-  for_each_line(path.data(), [&](const char* line, const char* end) {
-    for (const char* const* word = words; *word != nullptr; ++word) {
-      if (!begins_with(line, end, *word)) continue;
-      const size_t number = number_at(line + strlen(*word) + 1, end);
-      if (number != SIZE_MAX) sum += number;
+  for (size_t i = 0; i != count; ++i) values[i] = 0;
+  const auto look = [&](const char* line, const char* end) {
+    for (size_t i = 0; i != count; ++i) {
+      if (!begins_with(line, end, words[i])) continue;
+      const size_t number = number_at(line + strlen(words[i]) + 1, end);
+      if (number != SIZE_MAX) values[i] = number;
     }
-  });
-  return sum;
+  };
+  int error = 0;
+  for_each_line(path.data(), look, &error);
+  if (is_withheld(error)) *is_known = false;
 }
 
 }  // namespace snug::os

@@ -22,12 +22,12 @@ void for_each_memory_group(const char* groups, const char* mount, void (*visit)(
                            void* context);
 
 // The number in a file of the group; SIZE_MAX if the file contains a word, "max" for instance, or does not exist.
-size_t number_of_group(const MemoryGroup& group, const char* file);
+// `*is_known`, if given, becomes false if the file is there and the kernel does not let it be read now, for want of
+// descriptors for example.
+size_t number_of_group(const MemoryGroup& group, const char* file, bool* is_known = nullptr);
 
-// False if the file is there and the kernel does not let it be read now, for want of descriptors for example.
-bool can_be_read(const MemoryGroup& group, const char* file);
-
-// The sum of the numbers that follow such words at the starts of lines of memory.stat; `words` ends with null.
-size_t sum_of_statistics(const MemoryGroup& group, const char* const* words);
+// Reads memory.stat once: values[i] becomes the number that follows words[i] at the start of a line, 0 if none does.
+// `*is_known` as above.
+void read_statistics(const MemoryGroup& group, const char* const* words, size_t* values, size_t count, bool* is_known);
 
 }  // namespace snug::os

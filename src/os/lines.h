@@ -10,9 +10,10 @@
 namespace snug::os {
 
 // Calls visit(first byte, end) for each line, without its newline; the last may have none. A line that does not fit
-// into the buffer is left out. False if the file is empty or cannot be read.
+// into the buffer is left out. False if the file is empty or cannot be read: `*error`,
+// if given, becomes the errno number then, or 0.
 template <class Visit>
-bool for_each_line(const char* path, Visit visit) {
+bool for_each_line(const char* path, Visit visit, int* error = nullptr) {
   char text[1024];
   size_t held = 0;
   bool has_any = false;
@@ -33,6 +34,7 @@ bool for_each_line(const char* path, Visit visit) {
     if (is_long) held = 0;
   }
   if (held != 0 && !is_long) visit(static_cast<const char*>(text), static_cast<const char*>(text) + held);
+  if (error != nullptr) *error = file.error();
   return has_any;
 }
 

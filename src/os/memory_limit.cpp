@@ -16,19 +16,23 @@ namespace {
 constexpr const char* kGroups = "/proc/thread-self/cgroup";
 constexpr const char* kMount = "/sys/fs/cgroup";
 
-// What the kernel can have back from a group only by swapping, and its own memory for it: in one sum since Linux 5.18.
-constexpr const char* kHeld[] = {"anon", "shmem", "sock", nullptr};
-constexpr const char* kHeldInOne[] = {"total_rss", "total_shmem", nullptr};
-constexpr const char* kOfKernel[] = {"kernel", nullptr};
-constexpr const char* kReclaimed[] = {"slab_reclaimable", nullptr};
-constexpr const char* kPartsOfKernel[] = {"slab_unreclaimable", "kernel_stack", "pagetables", "percpu", nullptr};
-
-size_t held_by(const MemoryGroup& group) {
-  if (group.version == GroupVersion::kOne) return sum_of_statistics(group, kHeldInOne);
-  const size_t kernel = sum_of_statistics(group, kOfKernel);
-  const size_t own = kernel == 0 ? sum_of_statistics(group, kPartsOfKernel)
-                                 : kernel - min(kernel, sum_of_statistics(group, kReclaimed));
-  return sum_of_statistics(group, kHeld) + own;
+// What the kernel can have back from a group only by swapping, and its own memory for it: that in one sum, of which a
+// part can be had back, since Linux 5.18.
+size_t held_by(const MemoryGroup& group, bool* is_known) {
+  enum { kAnon, kShmem, kSock, kKernel, kReclaimable, kSlab, kStack, kTables, kPercpu, kInTwo };
+  constexpr const char* kWords[kInTwo] = {
+      "anon",         "shmem",      "sock",  "kernel", "slab_reclaimable", "slab_unreclaimable",
+      "kernel_stack", "pagetables", "percpu"};
+  constexpr const char* kInOne[] = {"total_rss", "total_shmem"};
+  size_t values[kInTwo];
+  if (group.version == GroupVersion::kOne) {
+    read_statistics(group, kInOne, values, 2, is_known);
+    return values[0] + values[1];
+  }
+  read_statistics(group, kWords, values, kInTwo, is_known);
+  const size_t kernel = values[kKernel] != 0 ? values[kKernel] - min(values[kKernel], values[kReclaimable])
+                                             : values[kSlab] + values[kStack] + values[kTables] + values[kPercpu];
+  return values[kAnon] + values[kShmem] + values[kSock] + kernel;
 }
 
 const char* name_of_limit(GroupVersion version) {
@@ -43,12 +47,10 @@ void lower_limit(void* least, const MemoryGroup& group) {
 void lower_room(void* least, const MemoryGroup& group) {
   GroupRoom& room = *static_cast<GroupRoom*>(least);
   const bool is_two = group.version == GroupVersion::kTwo;
-  room.is_known =
-      room.is_known && can_be_read(group, name_of_limit(group.version)) && can_be_read(group, "memory.stat");
-  const size_t most = number_of_group(group, name_of_limit(group.version));
-  const size_t high = is_two ? number_of_group(group, "memory.high") : SIZE_MAX;
+  const size_t most = number_of_group(group, name_of_limit(group.version), &room.is_known);
+  const size_t high = is_two ? number_of_group(group, "memory.high", &room.is_known) : SIZE_MAX;
   if (most == SIZE_MAX && high == SIZE_MAX) return;
-  const size_t held = held_by(group);
+  const size_t held = held_by(group, &room.is_known);
   const auto left = [held](size_t limit) { return limit == SIZE_MAX ? limit : limit - min(limit, held); };
   room.most = min(room.most, left(most));
   room.high = min(room.high, left(high));

@@ -47,6 +47,9 @@ struct CacheLimits {
 
 class alignas(64) ThreadCache : public HeapCache {
  public:
+  // The most blocks that come from the slabs, or go to them, at once.
+  static constexpr size_t kMostBatch = 64;
+
   // The thread cache list (thread/thread_cache_list.h) makes and ends caches, and adds each to its heap's list of
   // caches. `count`: how many there are.
   ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state, const CacheLimits& limits,
@@ -141,7 +144,6 @@ class alignas(64) ThreadCache : public HeapCache {
   ListLink<ThreadCache> list_link;
 
  private:
-  static constexpr size_t kMostBatch = 64;
   // Fewer threads than that leave the rest of what all may have to threads that are yet to come.
   static constexpr size_t kLeastSharers = 4;
   static constexpr uint16_t kMoved = 0xffff;
