@@ -32,7 +32,8 @@ struct snug_cell_heap;
 struct snug_cell_heap* snug_cell_heap_create(void* region, size_t bytes);
 size_t snug_cell_heap_record(void);
 
-/* Adds more memory, anywhere. NULL if it was added, else a static sentence that says why not. */
+/* Adds more memory, anywhere, which is the heap's until snug_cell_heap_remove(). NULL if it was added, else a static
+ * sentence that says why not. O(regions). */
 const char* snug_cell_heap_add(struct snug_cell_heap* heap, void* region, size_t bytes);
 /* Takes the region that snug_cell_heap_add() has added at `region` out of the heap. NULL, or a static sentence that
  * says why it did not: no such region begins there, or a block lives in it. O(cells of the region). */

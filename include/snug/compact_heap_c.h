@@ -92,8 +92,9 @@ snug_handle snug_compact_alloc_relocated(struct snug_compact_heap* heap, size_t 
  * included. 0 is ignored. */
 void snug_compact_free(struct snug_compact_heap* heap, snug_handle handle);
 /* Gives the block another size under the same handle, at a multiple of `alignment` (0: as above) from now on; contents
- * are kept up to the lesser of both sizes. 0 if done; -1: there is no memory, or the block is pinned and too short; it
- * is unchanged then. O(bytes), and moves as many blocks as two frees. */
+ * are kept up to the lesser of both sizes. 0 if done; -1: there is no memory; the alignment is no power of two; or the
+ * block does not fit where it is, and is pinned or of snug_compact_alloc_relocated(). It is unchanged then. O(bytes),
+ * and moves as many blocks as two frees. */
 int snug_compact_resize(struct snug_compact_heap* heap, snug_handle handle, size_t bytes, size_t alignment);
 /* Where the block lies now. */
 void* snug_compact_deref(struct snug_compact_heap* heap, snug_handle handle);
@@ -167,9 +168,11 @@ struct snug_compact_stats {
 };
 /* O(classes). */
 void snug_compact_get_stats(const struct snug_compact_heap* heap, struct snug_compact_stats* stats);
-/* The same for the class that serves so many bytes, without blocks that functions move: its blocks, pages, pins, moves
- * and waits; all else is 0. Returns the size of its blocks, so that 1 more belongs to the next class; 0: there is no
- * class, since blocks of that size have pages of their own. O(1), for heaps of cores O(cores). */
+/* The same for the class that serves so many bytes, without blocks that functions move: its blocks, its pages with what
+ * is free in them and the bound on that ((size_t)-1 for a direct heap), pins, moves and waits for its locks; the fields
+ * of large blocks, spare pages, handles and records, and other waits, are 0. Returns the size of its blocks, so that 1
+ * more belongs to the next class; 0: there is no class, since blocks of that size have pages of their own. O(1), for
+ * heaps of cores O(cores). */
 size_t snug_compact_get_stats_of(const struct snug_compact_heap* heap, size_t bytes, struct snug_compact_stats* stats);
 
 /* The table of handles, for code that dereferences without a call: slots[(uint32_t)handle] ^ handle is the address of

@@ -10,12 +10,12 @@
 //                    in the first slow allocation that may start it
 // idle_thread:auto   starts as soon as the process has a second thread, since a filter of system calls that is set up
 //                    later may not allow it; if the OS refuses it then, there is none. Once started it calls only
-//                    futex and madvise. It leaves when one thread is left, and comes back with the next thread. The
-//                    last thread but one to end waits until it has gone: a program that has joined all its threads
-//                    finds the process with one thread, which some calls of the OS require. Silent threads, which
-//                    have never allocated, keep it too, as libc counts them; their end notifies no one, so it leaves
-//                    when it next wakes up. Where threads begin and end one by one, it comes with one of them ten
-//                    times a second at most.
+//                    futex, madvise, munmap and mmap, unless it looks at the container. It leaves when one thread is
+//                    left, and comes back with the next thread. The last thread but one to end waits until it has gone:
+//                    a program that has joined all its threads finds the process with one thread, which some calls of
+//                    the OS require. Silent threads, which have never allocated, keep it too, as libc counts them;
+//                    their end notifies no one, so it leaves when it next wakes up. Where threads begin and end one by
+//                    one, it comes with one of them ten times a second at most.
 //
 // While it runs the stores keep more, as it purges what grows old (span/kept_by_age.h). When it leaves, it gives back
 // at once what is then too much, and a thread that joins it waits for that.
@@ -29,9 +29,10 @@
 //   idle_thread:on     in a slow allocation
 //
 // Never in a free: libc frees the records of ended threads under a lock that pthread_create takes. The thread allocates
-// and frees nothing, so that it never has a cache, but in the program's callbacks (allocator/limits.cpp), for which it
-// also reads files. Without a filter of system calls it takes a name, and is scheduled
-// as the process was at its start, whatever thread has started it.
+// nothing, and frees nothing but what threads with deadlines have left to others, by a way without a cache; so it has
+// no cache, unless the program's callbacks (allocator/limits.cpp) allocate. For those it also reads files. Without a
+// filter of system calls it takes a name, and is scheduled as the process was at its start, whatever thread has started
+// it.
 #pragma once
 
 #include <pthread.h>

@@ -143,7 +143,8 @@ void deallocate_uncached(void* block) noexcept;
 
 // `zeroed` bytes: `count * size`, overflow checked.
 void* allocate_zeroed(size_t count, size_t size);
-// `alignment` is a power of two.
+// `alignment` is a power of two, in bytes. A block of a class if the class's size is a multiple of it, else a large
+// one.
 void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin = BlockOrigin::kMalloc) noexcept;
 void* allocate_aligned_zeroed(size_t alignment, size_t count, size_t size) noexcept;
 // The block at its new size, which is not 0, with zeros from byte `before` on. Null leaves the block as it was. Ends

@@ -110,7 +110,8 @@ SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
 }
 
 // For a block with a note that reads as zeros: either it is free, and its memory was purged since, or zeros were
-// written over the note. The slab's bitmap tells which; it is read without a lock, as the process ends anyway.
+// written over the note. The slab's bitmap tells which, and of a block without a slab the second is assumed; the bitmap
+// is read without a lock, as the process ends anyway.
 SNUG_COLD const char* what_blanked(const void* block) {
   const size_t scaled_class = plain_class_at(block);
   if (scaled_class == 0) return kOverrun;

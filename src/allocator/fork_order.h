@@ -14,6 +14,7 @@
 //
 // The peak's lock is taken by none: the child makes it anew (allocator/peak.h). The user heaps' locks are five kinds,
 // in the order of heap/user_heaps.h.
+// A process that has one thread and no background thread takes none of these (Allocator::before_fork).
 //
 // It is a template over the allocator so that tests/schedule can run it in every order of its steps
 // (fork_proof_test.cpp): that fails if two of cache list, heaps and span store are exchanged, or the streams come last.

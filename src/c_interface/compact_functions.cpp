@@ -46,6 +46,7 @@ snug_compact_heap* create(const snug_compact_options& options) {
   return heap;
 }
 
+// Ends the process if the heap is direct, and so has no handles; `call` names the caller in that report.
 void expect_handles(const snug_compact_heap* heap, const char* call) {
   if (heap->kind == Kind::kDirect) [[unlikely]]
     die_of_misuse(call, heap, "the heap is direct, and has no handles");

@@ -47,7 +47,7 @@ struct CallStack {
 // The same walk for a stack of up to `most` frames, each kept as often as it occurs; returns how many.
 uint32_t walk_frames(const void* innermost, uintptr_t* frames, size_t most);
 
-// The kernel's number of the calling thread.
+// The kernel's number of the calling thread. The first call in a thread makes a system call: under no shared lock.
 uint32_t calling_thread();
 // To be called in the child of a fork, where the thread has another number.
 void forget_calling_thread();

@@ -143,7 +143,8 @@ class BlockPages {
     const size_t class_after = source_.class_after(block);
     return class_after == 0 || class_after > count() ? nullptr : bin(class_after - 1);
   }
-  // For a heap of one thread: the place of the used block that begins there; without a page if there is none.
+  // For a heap of one thread: the place of the used block that begins there; without a page if there is none. O(large
+  // blocks) for an address that lies in no page of a class.
   Place find(const void* block) const;
   // The class that serves the request; kLarge if the block gets pages of its own.
   size_t class_for(size_t bytes, size_t alignment) const {

@@ -1,5 +1,6 @@
 // The clocks of the kernel, read through its vDSO (os/vdso.h) and not through libc, the clock functions of which a
-// program may have replaced. A replacement may allocate, and its clock may go back.
+// program may have replaced. A replacement may allocate, and its clock may go back. Any thread may read them, under any
+// lock: where there is no vDSO that is the system call which is allowed there. No fast path reads them.
 #pragma once
 
 #include <stdint.h>

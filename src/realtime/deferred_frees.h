@@ -16,14 +16,16 @@ namespace snug {
 
 class DeferredFrees {
  public:
-  // The block is live, and of one of malloc's classes: it has room for a link.
+  // Leaves the block to another thread, and writes a link into it. It is live, and of one of malloc's classes, so that
+  // it has room for that.
   void add(void* block) {
     list_.send(at<SentBlock>(address_of(block)));
     has_any_.store(true, kRelease);
   }
   bool has_any() const { return has_any_.load(kRelaxed); }
 
-  // Calls free(block) for some of them, unless another thread is at it. The caller holds no lock.
+  // Calls free(block) for kAtATime of them at most, without the lock, unless another thread is at it. The caller holds
+  // no lock.
   template <class Free>
   void free_some(Free free) {
     SentBlock* some[kAtATime];
@@ -39,6 +41,8 @@ class DeferredFrees {
   Lock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }
 
  private:
+  // Writes kAtATime of them at most to `some`, and returns how many: 0 if none can be taken, or another thread has the
+  // lock.
   uint32_t take(SentBlock** some) {
     if (!lock_.try_lock()) return 0;
     has_any_.exchange(false, kAcquire);  // one that is added from now on says so again

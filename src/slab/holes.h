@@ -16,7 +16,7 @@ namespace snug {
 class Holes {
  public:
   // Takes the blocks in the slab's holes. None of them may be detached already. False, and nothing is taken, if there
-  // is no hole.
+  // is no hole. The slab counts as purged either way.
   bool take(Slab& slab);
   size_t bytes() const;
   // Returns the bytes that the OS took.
@@ -34,6 +34,7 @@ class Holes {
     uint16_t slot, count;  // the blocks that reach into them; none reaches into two
   };
 
+  // Adds the hole from byte `from` of the slab to byte `to`, whole OS pages, less a page that never-used blocks share.
   void add(size_t from, size_t to);
 
   Slab* slab_ = nullptr;

@@ -5,12 +5,12 @@
 //   flush    blocks back: into their slabs if this heap owns them, else sent to the heap that does
 //
 // The holder of a heap's lock may do anything with the heap. Its own threads, all equal as its owners, take the lock in
-// each slow operation (Hold). Other threads take it to bring blocks home or to take some (Visit, Look). A thread never
-// waits for one heap's lock while it holds another's: with blocks to send it only tries. If the lock is taken, or an
-// owner is expected to take it soon, the blocks go into the slabs' remote frees (slab/remote_frees.h), and the next
-// owner finds their slabs in the mailbox. If no owner has held the lock since the last mail, the next sender takes the
-// lock and brings everything home. The lock's holder does the same after unlocking, with what was posted meanwhile, a
-// bounded number of slabs at a time.
+// each slow operation (Hold), unless the process has one thread (slab/owner_hold.h). Other threads take it to bring
+// blocks home or to take some (Visit, Look). A thread never waits for one heap's lock while it holds another's: with
+// blocks to send it only tries. If the lock is taken, or an owner is expected to take it soon, the blocks go into the
+// slabs' remote frees (slab/remote_frees.h), and the next owner finds their slabs in the mailbox. If no owner has held
+// the lock since the last mail, the next sender takes the lock and brings everything home. The lock's holder does the
+// same after unlocking, with what was posted meanwhile, a bounded number of slabs at a time.
 //
 // A heap keeps empty slabs up to a budget, which grows when it needs again slabs that it gave away, and shrinks with
 // age. After 64 visits without a hold the owners are taken for asleep, or gone: then no empty slab is kept. An

@@ -43,7 +43,7 @@ class LargeIndex {
 
   // Promises a place to one insert(). False if the table has to be lengthened first.
   bool promise();
-  // The same where it cannot be lengthened; false if it is full.
+  // The same where it cannot be lengthened; false if that would take the last empty slot, at which searches end.
   bool promise_last();
   void withdraw_promise() { --promised_; }
   // What it should be lengthened to, yet without memory.

@@ -55,7 +55,7 @@ struct LargeStatistics {
   size_t retain = 0;          // the bound on bytes_kept
 };
 
-// Of one mapping: what is its caller's, and up to where it is memory.
+// Of one mapping, bytes: how many are its caller's (0: it is kept), and up to where it is memory.
 struct LargeExtent {
   uintptr_t start = 0;
   size_t usable = 0;
@@ -141,10 +141,13 @@ class MappingStore {
 
   LargeStatistics statistics();
   // Lets the caller look at every mapping, a few at a time, while mappings may come and go: writes up to `most` of
-  // those behind *place (0 at first) and advances *place; returns how many, 0 at the end.
+  // those behind *place (0 at first) and advances *place; returns how many, 0 at the end. Mappings that a thread has
+  // detached are left out; one that is freed or reused meanwhile may come twice, or not at all. Takes the lock.
   size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
   // The index, as [first byte, end).
   Pair<uintptr_t, uintptr_t> index_range();
+  // Null, or the broken invariant. Takes the lock. O(blocks). The held bytes are compared only while nothing is
+  // detached.
   const char* check();
 
   // Fork: held while no block is on its way between the cache, the index and the OS.

@@ -31,7 +31,8 @@ class alignas(kCacheLine) MetaArena {
   // A mapping of its own, for a table that is longer than a record: zeroed, in whole OS pages, between two guard pages
   // if guard() was called. Null if the OS refuses. Thread-safe, a system call or two.
   void* map(size_t bytes) const;
-  // What map() gave, with so many bytes.
+  // Gives back to the OS what map() returned for so many bytes, guard pages included. A system call: under no shared
+  // lock.
   void release(void* start, size_t bytes) const;
 
   // A page of the caller's (kPageSize, writable) becomes memory for records, for where the OS gives none; it is cleared
