@@ -14,6 +14,7 @@ from typing import Any
 from snug_bench.problem import Problem
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+C_LIBRARIES = ("glibc", "musl")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -55,6 +56,12 @@ class Allocator:
     version_command: str  # bash, with $LIBRARY and for a crate $CRATE_SOURCE; prints the version
     environment: Mapping[str, str] = field(default_factory=dict)
     base: str | None = None  # of a variant: the allocator that has its library
+    c_libraries: tuple[str, ...] = ("glibc",)  # of the programs that it is measured in
+
+    @property
+    def is_linker(self) -> bool:
+        """Whether its library is the dynamic linker, as musl's is: that must not be preloaded, and serves without."""
+        return isinstance(self.get, FromSystem) and Path(self.get.library).name.startswith("ld-")
 
     @property
     def library_name(self) -> str:
@@ -101,8 +108,9 @@ class Declaration:
             name=name, title=self.text(table, "title"), family=self.text(table, "family"),
             homepage=self.text(table, "homepage"), get=self.source(self.section(table, "get")),
             version_command=self.text(self.section(table, "version"), "command"),
-            environment=self.environment(table))
-        self.refuse_others(table, {"name", "title", "family", "homepage", "get", "version", "environment", "variants"}, "")
+            environment=self.environment(table), c_libraries=self.c_libraries(table))
+        self.refuse_others(table, {"name", "title", "family", "homepage", "get", "version", "environment", "variants",
+                                   "c_libraries"}, "")
         self.refuse_others(table["version"], {"command"}, "version.")
         return [base, *(self.variant(base, key, variants) for key in variants)]
 
@@ -138,6 +146,12 @@ class Declaration:
             if not ENVIRONMENT_NAME.fullmatch(name) or not isinstance(value, str) or "\0" in value:
                 self.refuse(f"environment.{name}: a name with a text is wanted")
         return dict(found)
+
+    def c_libraries(self, table: dict[str, Any]) -> tuple[str, ...]:
+        found = table.get("c_libraries", ["glibc"])
+        if not isinstance(found, list) or not found or not set(found) <= set(C_LIBRARIES):
+            self.refuse(f"c_libraries: a list of {' and '.join(C_LIBRARIES)}")
+        return tuple(found)
 
     def section(self, table: dict[str, Any], key: str, *, required: bool = True) -> dict[str, Any]:
         found = table.get(key, None if required else {})

@@ -81,7 +81,7 @@ def run(
     """Run a grid of loads on allocators and judge it. Interrupted, the same command goes on where it was."""
     file = results_file(output or OUTPUT / f"{grid if not loads else 'some'}.jsonl")
     build = build.resolve()
-    line = Line(catalogue(), build, PEERS, conf, say)
+    line = Line(catalogue(), build, ROOT, conf, say)
     plan, missing = planned_grid(line.name if dry_run else line.add, line, loads or [], grid, allocators, repetitions,
                                  threads, seed, scale, build)
     if dry_run:
@@ -149,8 +149,8 @@ def traces(
 ) -> None:
     """Replay traces of real programs on allocators: where snug's memory is larger than the leanest's, and by what."""
     build = build.resolve()
-    line = Line(catalogue(), build, PEERS, "", say)
-    chosen = words(allocators) or [name for name, each in line.catalogue.items() if is_there(each, PEERS)]
+    line = Line(catalogue(), build, ROOT, "", say)
+    chosen = words(allocators) or [name for name, each in line.catalogue.items() if is_there(each, line.peers)]
     for word in [SNUG, *(name for name in chosen if name != SNUG)]:
         line.add(word)
     contenders = [each for each in line.contenders if not each.refusal]
@@ -244,7 +244,8 @@ def planned_grid(add: Callable[[str], None], line: Line, loads: list[str], grid:
     preset = presets[grid]
     if not (build / "bin" / "snug").exists():
         raise Problem(f"no {build}/bin/snug: build first, with `make build`")
-    known = load_loads(ROOT / "bench" / "loads")
+    known = {name: load for name, load in load_loads(ROOT / "bench" / "loads").items()
+             if load.c_library in ("", line.toolchain.c_library)}
     chosen = matching(known, loads) if loads else of_preset(known, preset.loads)
     missing = [{"name": load.name, "reason": reason} for load in chosen if (reason := load.missing(build, ROOT))]
     for each in missing:

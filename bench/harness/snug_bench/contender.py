@@ -14,6 +14,7 @@ from typing import Any
 from snug_bench.allocator import Allocator
 from snug_bench.preparation import Unavailable, prepare
 from snug_bench.problem import Problem
+from snug_bench.toolchain import peers_of, toolchain_of
 
 SNUG = "snug"  # the family of the subject: its members are no peers
 ASK_SECONDS = 60
@@ -29,13 +30,14 @@ class Contender:
     environment: dict[str, str] = field(default_factory=dict, hash=False)
     configuration: str = ""  # of snug
     refusal: str = ""  # why it serves nothing at all: its cells say so, and nothing of it is run
+    named: str = ""  # the tool's name for it, where its library must not be preloaded
 
     def launch(self) -> list[str]:
         """The options of `snug measure` that choose it."""
         if self.family == SNUG:
             configuration = ["--conf", self.configuration] if self.configuration else []
             return ["--on", SNUG, "--library", str(self.library), *configuration]
-        return ["--on", str(self.library)]
+        return ["--on", self.named or str(self.library)]
 
     def as_json(self) -> dict[str, Any]:
         """What decides about its runs; their identity is made of it."""
@@ -52,9 +54,10 @@ class Contender:
 class Line:
     """Puts the contenders together; what cannot be had is collected with its reason."""
 
-    def __init__(self, catalogue: dict[str, Allocator], build: Path, peers: Path, configuration: str, say):
-        self.catalogue, self.build, self.peers, self.configuration, self.say = \
-            catalogue, build, peers, configuration, say
+    def __init__(self, catalogue: dict[str, Allocator], build: Path, root: Path, configuration: str, say):
+        self.toolchain, self.peers = toolchain_of(build), peers_of(root, build)
+        self.catalogue = {name: each for name, each in catalogue.items() if self.toolchain.c_library in each.c_libraries}
+        self.build, self.configuration, self.say = build, configuration, say
         self.contenders: list[Contender] = []
         self.unavailable: list[dict[str, str]] = []
 
@@ -101,16 +104,17 @@ class Line:
         allocator = self.catalogue.get(name)
         if allocator is None:
             raise Problem(f"no allocator '{name}': `snug-bench list` shows them; a library is given as ./lib{name}.so")
-        prepared = prepare(allocator, self.peers, self.say)
+        prepared = prepare(allocator, self.peers, self.say, toolchain=self.toolchain)
         return Contender(name, allocator.title, allocator.family, prepared.library, prepared.version,
-                         prepared.environment)
+                         prepared.environment, named=name if allocator.is_linker else "")
 
 
 def ask_version(contender: Contender, build: Path) -> tuple[str, str]:
     """What the library says it is, in a process that runs on it; and why it cannot serve one, if so."""
+    tool = build / "bin" / "snug"  # a program of the build's C library, too
     try:
         process = subprocess.run(
-            [build / "bin" / "snug", "measure", *contender.launch(), "--prove", "--timeout", "20", "--", "/bin/true"],
+            [tool, "measure", *contender.launch(), "--prove", "--timeout", "20", "--", tool, "--version"],
             capture_output=True, text=True, check=False, timeout=ASK_SECONDS, env=environment_for(contender))
     except subprocess.TimeoutExpired:
         return "", f"snug measure itself hung for {ASK_SECONDS} s"

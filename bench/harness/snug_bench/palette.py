@@ -51,6 +51,7 @@ STYLES = {
     "hardened_malloc": Style("#640f61", "#c54ebf", CROSS),
     "tcmalloc_google": Style("#859b01", "#bfdd02", HEXAGON),
     "mimalloc3-nothp": Style("#a885b0", "#b28fba", DIAMOND),
+    "musl": Style("#1b2b4e", "#6ff2c3", DIAMOND),
     "mimalloc2-nothp": Style("#3f00ab", "#7575a3", LEFT),
 }
 SPARE = (Style("#f4527f", "#d43064", PLUS), Style("#059b87", "#10a18d", RIGHT), Style("#901fb3", "#db7dfe", RIGHT))

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snug_bench.allocator import Allocator, FromCrate, FromPackage, FromSystem
+from snug_bench.toolchain import NATIVE, Toolchain
 
-PROBE = Path(__file__).with_name("served_probe.py")
 PROBE_SECONDS = 60
 BUILD_SECONDS = 1800
 VERSION_SECONDS = 30
@@ -52,14 +52,15 @@ class Prepared:
     environment: dict[str, str]
 
 
-def prepare(allocator: Allocator, folder: Path, say: Say, *, rebuild: bool = False) -> Prepared:
-    """The allocator, ready to be preloaded. Raises Unavailable."""
+def prepare(allocator: Allocator, folder: Path, say: Say, *, rebuild: bool = False,
+            toolchain: Toolchain = NATIVE) -> Prepared:
+    """The allocator, ready to be preloaded into what the toolchain makes. Raises Unavailable."""
     environment = dict(allocator.environment)
     if isinstance(allocator.get, FromCrate):
-        library, version = built(allocator, allocator.get, folder.resolve(), say, rebuild=rebuild)
+        library, version = built(allocator, allocator.get, folder.resolve(), say, toolchain, rebuild=rebuild)
         return Prepared(library, version, environment)
     library = found(allocator)
-    prove(allocator, library)
+    prove(allocator, library, toolchain)
     return Prepared(library, version_of(allocator, library, {}), environment)
 
 
@@ -93,23 +94,24 @@ def library_folders() -> list[Path]:
 
 # ---- libraries that are built
 
-def built(allocator: Allocator, get: FromCrate, folder: Path, say: Say, *, rebuild: bool) -> tuple[Path, str]:
+def built(allocator: Allocator, get: FromCrate, folder: Path, say: Say, toolchain: Toolchain, *,
+          rebuild: bool) -> tuple[Path, str]:
     """The library, and its version; built if it is not there, or not from what is declared now."""
     name = allocator.library_name
     library = folder / "lib" / f"lib{name}.so"
     with lock(folder / "lock" / name):
         if rebuild or not is_current(library, fingerprint(get)):
-            build(allocator, get, folder, library, say)
+            build(allocator, get, folder, library, say, toolchain)
         return library, text_of(library)["version"]
 
 
-def build(allocator: Allocator, get: FromCrate, folder: Path, library: Path, say: Say) -> None:
+def build(allocator: Allocator, get: FromCrate, folder: Path, library: Path, say: Say, toolchain: Toolchain) -> None:
     name = allocator.library_name
     work, log = folder / "work" / name, folder / "log" / f"{name}.log"
     for each in (work, log.parent, library.parent):
         each.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
-        steps = Steps(log, output, say)
+        steps = Steps(log, output, say, toolchain)
         say(f"{name}: downloading the crate {get.crate} {get.version}")
         source = vendor(get, work, steps)
         say(f"{name}: building")
@@ -118,10 +120,10 @@ def build(allocator: Allocator, get: FromCrate, folder: Path, library: Path, say
         steps.run("building", [str(get.build), str(source), str(unproven), str(work)], work, BUILD_SECONDS)
         if not unproven.is_file():
             raise Unavailable(f"{get.build.name} ended well, but there is no {unproven}")
-        prove(allocator, unproven)
+        prove(allocator, unproven, toolchain)
         version = version_of(allocator, unproven, {"CRATE_SOURCE": str(source)})
     text = {"version": version, "source": f"crate {get.crate} {crate_version(source)}{commit_of(source)}",
-            "built": f"by bench/harness/allocators/{get.build.name} with {compiler_text()}", "fingerprint": fingerprint(get)}
+            "built": f"by bench/harness/allocators/{get.build.name} with {compiler_text(toolchain)}", "fingerprint": fingerprint(get)}
     # The library last: where it is, its text is true.
     unproven_text = work / "text"
     unproven_text.write_text("".join(f"{key}: {value}\n" for key, value in text.items()))
@@ -155,12 +157,12 @@ def vendor(get: FromCrate, work: Path, steps: "Steps") -> Path:
 class Steps:
     """Commands with their output in the log; a failure is one line, with the log's name and last words."""
 
-    def __init__(self, log: Path, output, say: Say) -> None:
-        self.log, self.output, self.say = log, output, say
+    def __init__(self, log: Path, output, say: Say, toolchain: Toolchain) -> None:
+        self.log, self.output, self.say, self.toolchain = log, output, say, toolchain
 
     def run(self, what: str, command: list[str], work: Path, seconds: float) -> None:
         # Debian 12's cargo of 2022 knows the registry's present index only as an experiment; later ones ignore this.
-        environment = clean_environment() | {"CARGO_UNSTABLE_SPARSE_REGISTRY": "true"}
+        environment = clean_environment() | {"CARGO_UNSTABLE_SPARSE_REGISTRY": "true"} | dict(self.toolchain.environment)
         self.output.write(f"$ {' '.join(command)}\n".encode())
         self.output.flush()
         try:
@@ -195,9 +197,9 @@ def commit_of(source: Path) -> str:
     return ""
 
 
-def compiler_text() -> str:
+def compiler_text(toolchain: Toolchain) -> str:
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(["cc", "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=True)
+        said = subprocess.run([toolchain.compiler, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=True)
         return said.stdout.splitlines()[0]
     return "an unknown compiler"
 
@@ -226,12 +228,14 @@ def text_of(library: Path) -> dict[str, str]:
 
 # ---- proof and version
 
-def prove(allocator: Allocator, library: Path) -> None:
+def prove(allocator: Allocator, library: Path, toolchain: Toolchain) -> None:
     """A small threaded program on the library asks the dynamic linker which library each function of malloc comes from."""
     environment = clean_environment() | dict(allocator.environment)
-    environment |= {"LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc"}
+    environment |= {"PYTHONMALLOC": "malloc"}
+    if not allocator.is_linker:
+        environment |= {"LD_PRELOAD": str(library)}
     try:
-        run = subprocess.run([sys.executable, "-I", str(PROBE), str(library)], env=environment, capture_output=True,
+        run = subprocess.run([*toolchain.probe, str(library)], env=environment, capture_output=True,
                              text=True, errors="replace", timeout=PROBE_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         raise Unavailable(f"a small program hangs on {library}") from None

@@ -46,6 +46,7 @@ class Load:
     seconds: float = 1.0  # about how long a run takes, over the allocators: for the estimate and the time limit
     warm_up: tuple[str, ...] = ()
     work_of: int = 0
+    c_library: str = ""  # that its program is built for; empty: whichever that of the build is
 
     def command_line(self, root: Path, build: Path, threads: int, shrink: float, seed: int) -> list[str]:
         """With every placeholder filled in; a relative path that is there under `root` becomes absolute."""
@@ -187,7 +188,7 @@ def read_program(content: Any, file: Path) -> Load:
                 table.take("stresses", str), command, table.take("resembles", str, ""), table.take_words("figures", []),
                 (table.take("threads", int, 1),), environment=environment, needs=table.take_words("needs", []),
                 settles=table.take("settles", bool, False), warm_up=table.take_words("warm_up", []),
-                **times(table, 3.0))
+                c_library=table.take("c_library", str, "glibc"), **times(table, 3.0))
     table.end()
     return checked(load, table.where)
 

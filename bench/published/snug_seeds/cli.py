@@ -81,7 +81,7 @@ def run(
 
 
 def contenders(peers: str, build: Path) -> list[Contender]:
-    line = Line(load_allocators(ROOT / "bench" / "harness" / "allocators"), build, ROOT / "build" / "peers", "", say)
+    line = Line(load_allocators(ROOT / "bench" / "harness" / "allocators"), build, ROOT, "", say)
     for name in dict.fromkeys([SNUG, "glibc", *words(peers)]):
         line.add(name)
     for needed in (SNUG, "glibc"):

@@ -83,7 +83,7 @@ def test_every_allocator_of_the_catalogue_has_a_style():
 
 
 def test_names_from_a_command_line_look_like_no_other():
-    names = ["snug", "mine", "glibc", "yours", *(f"lib{number}" for number in range(16))]
+    names = ["snug", "mine", "glibc", "yours", *(f"lib{number}" for number in range(17))]
     given = styles_of(names)
     assert list(given) == names and given["snug"] == STYLES["snug"] and given["glibc"] == STYLES["glibc"]
     assert len(set(given.values())) == len(names) == len(ALL)
