@@ -30,7 +30,7 @@ struct Config {
   // sized_delete: trust | check, default check. Whether a sized delete with a size up to 64 KiB believes it, or
   // looks the block up as free does.
   SizedDelete sized_delete = SizedDelete::kCheck;
-  // cache: bytes, default 8M, or the thread's part of a 64th of the memory that the process may have if that is less.
+  // cache: bytes, default 8M, or the thread's part of a 128th of the memory that the process may have if that is less.
   // The most that one thread's cache has room for, but for one block of each class.
   size_t cache = CacheLimits().budget;
   // heaps: a number from 1 to 65534, or auto, the default: four for each processor that the process may run on. The

@@ -8,9 +8,9 @@ namespace snug {
 namespace {
 
 // A process that may have so much memory keeps the default amounts. One that may have less keeps less in proportion: a
-// 32nd of it in pages and in large blocks each. All threads' caches together have room for a 64th.
+// 32nd of it in pages and in large blocks each. All threads' caches together have room for a 128th.
 constexpr size_t kEnoughMemory = size_t{2} << 30;
-constexpr size_t kPartInCaches = 64;
+constexpr size_t kPartInCaches = 128;
 // By default up to so many times `retain` may be kept empty, in pages, as long as no less is in use.
 constexpr size_t kTimesInUse = 4;
 // The part of its memory, one in so many, that a process may keep by age alone in pages, and as much in large blocks.
