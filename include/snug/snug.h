@@ -184,8 +184,8 @@ SNUG_API int snug_get_stats(struct snug_stats* stats);
  */
 struct snug_memory {
   uint64_t rss;       /* the sum of what follows, up to `other` */
-  uint64_t requested; /* live blocks: what was asked for. Estimated, for blocks that have a size class, by the mean */
-                      /* size of a few requests of each, rounded up to 16, or its middle size without a report */
+  uint64_t requested; /* live blocks: what was asked for. Estimated, for blocks that have a size class, by a sample */
+                      /* of what these were asked for, or by the middle of the class's sizes without a report */
   uint64_t rounding;  /* live blocks: the rest */
   uint64_t cached;    /* free blocks in thread caches; estimated: touched to the same part as all of their class */
   uint64_t on_their_way;  /* blocks that threads have freed but that are not back in their slabs; estimated likewise */

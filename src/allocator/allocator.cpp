@@ -139,7 +139,7 @@ bool Allocator::open_parts() {
     mappings.set_wake_event(background.wake_event());
     registry.set_wake_event(background.wake_event());
   }
-  if (config.report[0] != 0 && config.reporting == Reporting::kStatistics) peak.watch();
+  if (config.report[0] != 0 && config.reporting == Reporting::kStatistics) peak.watch(arena);
   if (config.profile_at != 0) peak.tell_growth(config.profile_at, [] { allocator.control.nudge(); });
   open_checks();
   open_real_time();
@@ -167,7 +167,7 @@ void Allocator::open_checks() {
   // A sampled block, or one of the real-time region, would be cached by its size, unseen.
   if (config.profile != 0 || config.profile_rt != 0) config.sized_delete = SizedDelete::kCheck;
   open_inline_paths();
-  plain_.store(true, kRelease);
+  plain_.store(!peak.is_wanted(), kRelease);
   if (config.profile != 0) begin_profile(config.profile);
 }
 
@@ -206,7 +206,7 @@ void Allocator::stop_profile() {
   LockGuard guard(opening_);
   lead_to_arrays(*table);
   profile.stop();
-  plain_.store(true, kRelease);
+  plain_.store(!peak.is_wanted(), kRelease);
 }
 
 // Until this is called every call takes a slow path.
@@ -221,8 +221,10 @@ void Allocator::open_inline_paths() {
     thread_fence(kSeqCst);
     if (!os::is_alone()) DrainClock::await(DrainClock::milliseconds(), CacheRevocation::kDrained);
   }
+  // With a report every request takes a slow path: behind the table nothing knows its size to the byte.
   // Another thread may be in a request that has seen no table yet (thread/head_table.h).
-  if (has_heads) open_head_table(os::is_single_threaded() ? config.sized_delete : SizedDelete::kCheck);
+  if (has_heads && !peak.is_wanted())
+    open_head_table(os::is_single_threaded() ? config.sized_delete : SizedDelete::kCheck);
   // The limit is set last: until then no inline path reads the others.
   compiler_fence(kRelease);
   page_map_pages = page_map.page_limit();

@@ -2,7 +2,6 @@
 
 #include "allocator/allocator.h"
 #include "base/algorithm.h"
-#include "base/atomic.h"
 #include "base/bits.h"
 #include "os/memory.h"
 #include "os/residency.h"
@@ -145,7 +144,7 @@ class AttributionWalk {
 
 // Blocks out of slabs are live, in a cache or on their way home. Which ones is not looked up: of the blocks that are
 // not live the same part counts as touched as of all blocks of their class.
-void divide_used(Attribution& attribution, const SizeSamples& samples) {
+void divide_used(Attribution& attribution, const RequestSizes& sizes) {
   uint64_t cached_of[kMaxClasses] = {};
   allocator.caches.for_each([&](const ThreadCache& cache) {
     for (size_t c = 1; c < allocator.table->count; ++c)
@@ -164,7 +163,7 @@ void divide_used(Attribution& attribution, const SizeSamples& samples) {
     const uint64_t underway =
         share(its.used - cached, static_cast<double>(max<int64_t>(sent, 0)), static_cast<double>(out));
     const uint64_t live = its.used - cached - underway;
-    const uint64_t requested = share(live, samples.mean(c), allocator.table->classes[c].block_size);
+    const uint64_t requested = live == 0 ? 0 : share(live, sizes.mean(c), allocator.table->classes[c].block_size);
     sums.cached += cached;
     sums.on_their_way += underway;
     sums.requested += requested;
@@ -179,21 +178,11 @@ void divide_used(Attribution& attribution, const SizeSamples& samples) {
 
 }  // namespace
 
-double SizeSamples::mean(size_t size_class) const {
-  const uint64_t count = samples_[size_class].count.load(kRelaxed);
-  const uint64_t bytes = samples_[size_class].bytes.load(kRelaxed);
-  if (count != 0) return static_cast<double>(bytes) / static_cast<double>(count);
-  const auto size_of = [](size_t c) {
-    return c == 0 ? 0.0 : static_cast<double>(allocator.table->classes[c].block_size);
-  };
-  return (size_of(size_class - 1) + 1 + size_of(size_class)) / 2;
-}
-
-bool attribute_memory(Attribution& attribution, const SizeSamples& samples, bool has_forked) {
+bool attribute_memory(Attribution& attribution, const RequestSizes& sizes, bool has_forked) {
   attribution = {};
   AttributionWalk walk(attribution, has_forked);
   if (!walk.run()) return false;
-  divide_used(attribution, samples);
+  divide_used(attribution, sizes);
   snug_memory& sums = attribution.sums;
   sums.swapped = walk.swapped_bytes();
   sums.untouched -= min(sums.untouched, sums.swapped);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/atomic.h"
+#include "allocator/request_sizes.h"
 #include "size/class_list.h"
 #include "snug/snug.h"
 
@@ -28,27 +28,8 @@ struct Attribution {
   ClassMemory classes[kMaxClasses]{};
 };
 
-// A sample of the requested sizes, by class: one for each refill of a cache, that of the request which found the cache
-// empty; up to 64 KiB it is rounded up to 16 bytes, as the slow path knows it.
-class SizeSamples {
- public:
-  void add(size_t size_class, size_t size) {
-    samples_[size_class].count.fetch_add(1, kRelaxed);
-    samples_[size_class].bytes.fetch_add(size, kRelaxed);
-  }
-  // The mean request of the class; where none was seen, the middle of its sizes.
-  double mean(size_t size_class) const;
-
- private:
-  struct Sample {
-    Atomic<uint64_t> count{0};
-    Atomic<uint64_t> bytes{0};
-  };
-  Sample samples_[kMaxClasses];
-};
-
 // False if the kernel does not say. `has_forked`: the process may have pages in common with another (os/residency.h).
 // The calling thread holds no lock of the allocator's, which is open.
-bool attribute_memory(Attribution& attribution, const SizeSamples& samples, bool has_forked);
+bool attribute_memory(Attribution& attribution, const RequestSizes& sizes, bool has_forked);
 
 }  // namespace snug

@@ -1,6 +1,7 @@
 #include "allocator/batch.h"
 
 #include "allocator/blocks.h"
+#include "allocator/plain_blocks.h"
 #include "allocator/refill.h"
 #include "allocator/sampled_blocks.h"
 #include "base/errno_keeper.h"
@@ -35,7 +36,9 @@ size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
         blocks[done++] = counted(sample);
         continue;
       }
-    done += cache->take_batch(size_class, blocks + done, most);
+    const size_t taken = cache->take_batch(size_class, blocks + done, most);
+    for (size_t i = 0; allocator.peak.is_wanted() && i != taken; ++i) noted(blocks[done + i], size);
+    done += taken;
     allocator.maintain();
   }
   return count;

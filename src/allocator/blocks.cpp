@@ -29,10 +29,10 @@ ThreadCache* cache_for_free() {
 }
 
 // Serves sizes beyond the largest class; the first request of the process, before any class is known; every request of
-// a checked process; and, while the heap profile runs, those beyond the head table.
-SNUG_COLD void* allocate_without_class(size_t size, BlockOrigin origin) noexcept {
+// a checked process, and of one that is to report; and, while the heap profile runs, those beyond the head table.
+SNUG_NOINLINE void* allocate_without_class(size_t size, BlockOrigin origin) noexcept {
   if (!allocator.ensure_open()) return out_of_memory();
-  return allocator.is_checked() ? allocate_checked(size, origin) : allocate_plain(size);
+  return allocator.is_checked() ? allocate_checked(size, origin) : noted(allocate_plain(size), size);
 }
 
 SNUG_COLD void* large_block_if_plain(size_t size) noexcept {
@@ -56,7 +56,7 @@ SNUG_COLD void* refill_aligned(size_t alignment, size_t size, size_t padded) noe
 SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockOrigin origin) noexcept {
   if (!allocator.ensure_open()) return out_of_memory();
   return allocator.is_checked() ? allocate_checked_aligned(alignment, size, origin)
-                                : allocate_plain_aligned(alignment, size);
+                                : noted(allocate_plain_aligned(alignment, size), size);
 }
 
 // True if the address lies on a free page that a slab, or a run, has covered before.
@@ -208,7 +208,7 @@ void* allocate_uncached(size_t size) noexcept {
     return cache != nullptr ? cache->take_uncached(size_class) : allocator.registry.allocate_shared(size_class);
   }));
   allocator.maintain();
-  return block;
+  return noted(block, size);
 }
 
 void deallocate_uncached(void* block) noexcept {
@@ -233,9 +233,9 @@ void* allocate_zeroed(size_t count, size_t size) {
   } else if (bytes > allocator.table->max_size) {
     block = allocate_large_in_scope({.size = bytes, .zeroed = true});
     untouched = !allocator.real_time.contains(block);
-  } else if (allocator.profile.is_on()) {
+  } else if (!allocator.is_plain()) {  // a report, or the heap profile
     add_relative<1>(&relative_thread_state()->allocations);
-    block = refill(bytes, &untouched);
+    block = noted(refill(bytes, &untouched), bytes);
   } else {
     block = allocate_from(head_of(relative_thread_state(), scaled(allocator.table->class_of(bytes))),
                           [bytes, &untouched] { return refill(bytes, &untouched); });
@@ -293,7 +293,7 @@ bool try_expand(void* block, size_t size, const char* call) {
   const size_t usable = usable_size(block, call);
   if (usable >= size) return true;
   // What else knows how long the block is: a note, a sample, a heap's record.
-  if (!allocator.is_plain() || allocator.profile.has_been_on() || heap_of(block) != nullptr) return false;
+  if (allocator.is_checked() || allocator.profile.has_been_on() || heap_of(block) != nullptr) return false;
   return usable > allocator.table->max_size && allocator.large_blocks.expand(block, size);
 }
 

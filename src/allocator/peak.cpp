@@ -30,7 +30,7 @@ uint64_t Peak::enough() const { return highest_.sums.rss + highest_.sums.rss / k
 
 void Peak::measure_now(uint64_t to_beat) {
   ++looks_;
-  if (attribute_memory(now_, samples_, has_forked_.load(kRelaxed)) && now_.sums.rss > to_beat) highest_ = now_;
+  if (attribute_memory(now_, sizes_, has_forked_.load(kRelaxed)) && now_.sums.rss > to_beat) highest_ = now_;
 }
 
 // Returns when to look next.
@@ -68,7 +68,7 @@ const Attribution* Peak::conclude() {
 
 bool Peak::measure(snug_memory& memory) {
   const LockGuard guard(lock_);
-  const bool told = attribute_memory(now_, samples_, has_forked_.load(kRelaxed));
+  const bool told = attribute_memory(now_, sizes_, has_forked_.load(kRelaxed));
   memory = told ? now_.sums : snug_memory{};
   return told;
 }

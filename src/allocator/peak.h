@@ -27,7 +27,8 @@ namespace snug {
 class Peak {
  public:
   // Called before any other use, if the peak is wanted.
-  void watch() {
+  void watch(MetaArena& arena) {
+    sizes_.open(arena);
     is_wanted_ = true;
     next_look_.store(0, kRelaxed);
   }
@@ -39,10 +40,11 @@ class Peak {
     next_look_.store(0, kRelaxed);
   }
   bool is_watched() const { return next_look_.load(kRelaxed) != kNever; }
+  bool is_wanted() const { return is_wanted_; }
 
-  // Counts the size of a request of the class that has found its cache empty. The caller has asked is_watched(), and
-  // may hold any lock.
-  void note_request(size_t size_class, size_t size) { samples_.add(size_class, size); }
+  // Notes what a block of the class was asked for, before it is handed out. The caller has asked is_wanted(), and may
+  // hold any lock.
+  void note_request(size_t size_class, const void* block, size_t size) { sizes_.note(size_class, block, size); }
   // Called by a thread that holds no lock, before it takes memory or gives it back.
   void look_as_due() {
     const size_t next = next_look_.load(kRelaxed);
@@ -81,7 +83,7 @@ class Peak {
   uint64_t looks_ = 0;
   Attribution now_ SNUG_GUARDED_BY(lock_);
   Attribution highest_ SNUG_GUARDED_BY(lock_);
-  SizeSamples samples_;
+  RequestSizes sizes_;
 };
 
 }  // namespace snug

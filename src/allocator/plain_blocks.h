@@ -39,17 +39,25 @@ void deallocate_outside_slabs(void* block, const char* call);
 // A large block at its new size, as LargeBlocks::resize(), but a sampled one stays one.
 void* resize_large(void* block, size_t size);
 
+// The scaled class of the slab that covers the address, or 0, as class_at(); but also in a checked process, where the
+// inline paths see no window.
+inline size_t plain_class_at(const void* block) {
+  return allocator.page_map.contains(block) ? allocator.page_map.class_at(allocator.page_map.index_of(block)) : 0;
+}
+
+// In a process that is to report: notes what the block, which may be null or of no class, was asked for. Returns it.
+inline void* noted(void* block, size_t size) {
+  if (!allocator.peak.is_wanted() || block == nullptr) return block;
+  if (const size_t scaled_class = plain_class_at(block); scaled_class != 0)
+    allocator.peak.note_request(scaled_class / kClassScale, block, size);
+  return block;
+}
+
 // Ends the process if the address, on a page of the slab, is not the start of one of its blocks.
 void check_start(const Slab& slab, const void* block, const char* call);
 // The same for an address on a page of one of malloc's slabs.
 inline void check_start_in_slab(const void* block, const char* call) {
   check_start(*allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>(), block, call);
-}
-
-// The scaled class of the slab that covers the address, or 0, as class_at(); but also in a checked process, where the
-// inline paths see no window.
-inline size_t plain_class_at(const void* block) {
-  return allocator.page_map.contains(block) ? allocator.page_map.class_at(allocator.page_map.index_of(block)) : 0;
 }
 
 // Frees a live block of the heap's.

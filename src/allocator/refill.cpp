@@ -47,10 +47,7 @@ void* refill(size_t size, bool* untouched) noexcept {
     return allocate_in(scope_heap, size);
   if (ThreadPart* const part = announced_part(); part != nullptr) [[unlikely]]  // snug_realtime_enter
     return allocate_in_part(part, size);
-  if (allocator.peak.is_watched()) [[unlikely]] {  // report
-    allocator.peak.note_request(allocator.table->class_of(size), size);
-    allocator.peak.look_as_due();
-  }
+  allocator.peak.look_as_due();                   // report
   if (allocator.guarded.is_due()) [[unlikely]] {  // check:sample
     allocator.watch_faults();
     if (void* block = allocator.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;

@@ -35,7 +35,8 @@ bool LastResorts::next() {
 }
 
 void* take_longer(size_t size_class) {
-  if (!allocator.is_plain() || allocator.config.sized_delete == SizedDelete::kTrust) return nullptr;
+  if (allocator.is_checked() || allocator.profile.is_on() || allocator.config.sized_delete == SizedDelete::kTrust)
+    return nullptr;
   const ClassTable& table = *allocator.table;
   const size_t size = table.classes[size_class].block_size;
   for (size_t longer = size_class + 1; longer < table.count; ++longer) {

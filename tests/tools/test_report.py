@@ -102,6 +102,27 @@ class ReportTest(unittest.TestCase):
         self.assertRegex(process.stderr, r"at the peak of python3?\S*, process \d+")
         self.assertRegex(process.stderr, r"\nin memory +[\d.]+ MiB +100.0%\n")
 
+    def rounded_part(self, code, count):
+        """What part of the memory that so many rounds of the code add at the peak is rounding."""
+        code = "import ctypes as c; m = c.CDLL(None); m.free.argtypes = [c.c_void_p]\n" \
+               "for call in (m.malloc, m.calloc, m.aligned_alloc): call.restype = c.c_void_p\n" \
+               "import sys\nfor i in range(int(sys.argv[1])): " + code
+        (many,), (none,) = (self.peak(sys.executable, "-S", "-c", code, str(rounds))[1] for rounds in (count, 0))
+        rounding, requested = (many[part] - none[part] for part in ("rounding", "requested"))
+        return rounding / (rounding + requested)
+
+    def test_tells_rounding_to_the_byte_whatever_short_lives_are_asked_for(self):
+        # Blocks of 17 bytes take 32; among them come and go others of the same class, which ask for all of it.
+        part = self.rounded_part("c.memset(m.malloc(17), 1, 17); m.free(m.malloc(32))", 300000)
+        self.assertAlmostEqual(part / (15 / 32), 1, delta=0.05)
+
+    def test_tells_rounding_of_each_call(self):
+        for block, call in ((112, "m.malloc({})"), (112, "m.calloc(1, {})"), (1280, "m.calloc(1, 1000 + {})"),
+                            (128, "m.aligned_alloc(64, {})")):
+            part = self.rounded_part(f"c.memset({call.format('97 + i % 7')}, 1, 4)", 60000 if block < 1000 else 10000)
+            mean = 1100 if block == 1280 else 100
+            self.assertAlmostEqual(part / ((block - mean) / block), 1, delta=0.08, msg=call)
+
     def test_refuses_json_without_anything_to_write(self):
         process = run_on_snug("--json", "--", ALLOCATING, "10")
         self.assertEqual((process.returncode, process.stderr), (2, "snug: --json needs --compare or --report\n"))

@@ -20,8 +20,8 @@ constexpr std::size_t kClasses = 6;
 
 // Parts of `rss`, then what is not in memory.
 constexpr std::pair<const char*, const char*> kParts[] = {
-    {"requested", "live blocks: as asked for (estimated)"},
-    {"rounding", "live blocks: rounded up"},
+    {"requested", "live blocks: as asked for, about"},
+    {"rounding", "live blocks: rounded up, about"},
     {"cached", "free, in thread caches"},
     {"on_their_way", "freed, on their way home"},
     {"free_in_slabs", "free, in slabs in use"},
