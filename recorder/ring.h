@@ -20,7 +20,7 @@
 
 namespace snug::recorder {
 
-inline constexpr std::uint64_t kRingMagic = 0x34676e6972677573;  // "sugring4"
+inline constexpr std::uint64_t kRingMagic = 0x35676e6972677573;  // "sugring5"
 // 1 MiB: a few milliseconds of a program that does nothing but allocate, which is how often `snug record` looks.
 inline constexpr std::uint64_t kSlots = 1 << 15;
 inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
@@ -41,6 +41,8 @@ inline constexpr std::uint8_t kModule = 0xf3;
 // the last slot is that before the allocator was asked.
 inline constexpr std::uint8_t kMallinfo = 0xf4;
 inline constexpr std::size_t kMallinfoFields = 10;
+// Stands where the allocator is about to be asked. What other threads tell of from here on may be in its answer or not.
+inline constexpr std::uint8_t kMallinfoBegins = 0xf8;
 inline constexpr std::size_t kMallinfoSlots = kMallinfoFields / 2;
 inline constexpr std::size_t kMostFrames = 64;
 inline constexpr std::size_t kMostModulePath = 1024;

@@ -19,6 +19,9 @@ using trace::Operation;
 
 namespace {
 
+// A sample of mallinfo2 is off by one in so many parts at most.
+constexpr std::uint64_t kPartsOfMallinfo = 50;
+
 constexpr auto kHaveAlignment = [] {
   std::array<bool, 256> have = {};
   for (std::uint8_t code = 1; trace::is_operation(code); ++code)
@@ -31,6 +34,16 @@ bool has_alignment(std::uint8_t operation) { return kHaveAlignment[operation]; }
 bool takes_two_slots(const RingEvent& event) {
   if (event.operation == static_cast<std::uint8_t>(Operation::kRemap)) return true;
   return event.mark == recorder::kOddAlignment && has_alignment(event.operation);
+}
+
+// What the allocator says in use, where others have allocated and freed so many bytes while it added that up: it may be
+// off by these, and is not told if that is too much.
+bool is_off(const std::array<std::uint64_t, recorder::kMallinfoFields>& fields, std::uint64_t moved_bytes) {
+  const auto field = [&](trace::Measure measure) {
+    return fields[trace::mallinfo_field(static_cast<std::uint64_t>(measure))];
+  };
+  const std::uint64_t used = field(trace::Measure::kUsedBytes) + field(trace::Measure::kMappedBytes);
+  return moved_bytes > used / kPartsOfMallinfo;
 }
 
 // The mark says something else of other operations.
@@ -84,6 +97,10 @@ void ProcessTrace::take(const RingEvent& event) {
 void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   if (event.operation == recorder::kReallocBegins) return begin_reallocation(event.thread, event);
   if (event.operation == recorder::kGoesInside) return free_inside(event);
+  if (event.operation == recorder::kMallinfoBegins) {
+    moved_when_asked_ = moved_bytes_;
+    return;
+  }
   if (event.operation == recorder::kTouchedPages) {
     touched_.add(event.address, event.size, blocks_, [&](BlockId block, const TouchedBytes& bytes) {
       add_touched(event.thread, clock_.steps_of(event.moment), block, bytes);
@@ -155,6 +172,7 @@ void ProcessTrace::define(Event definition) {
 void ProcessTrace::add_mallinfo() {
   const std::uint64_t time = clock_.steps_of(mallinfo_.first().moment);
   mallinfo_steps_ = time - std::min(time, clock_.steps_of(mallinfo_.moment_before()));
+  if (is_off(mallinfo_.fields(), moved_bytes_ - moved_when_asked_)) return;
   const auto first = static_cast<std::uint64_t>(trace::Measure::kArena);
   for (std::uint64_t measure = first; trace::is_of_mallinfo(measure); ++measure) {
     Event told{.operation = Operation::kSample,
@@ -222,7 +240,10 @@ BlockTable::Placed ProcessTrace::placed_at(const RingEvent& event, Then then) {
     come(placed.size);
     if (then == Then::kStays) blocks_.put(event.address, placed);
   }
-  if (then == Then::kGoes) live_bytes_ -= placed.size;
+  if (then == Then::kGoes) {
+    live_bytes_ -= placed.size;
+    moved_bytes_ += placed.size;
+  }
   return placed;
 }
 
@@ -238,6 +259,7 @@ void ProcessTrace::put_block(std::uint64_t address, BlockTable::Placed placed) {
 
 void ProcessTrace::come(std::uint64_t bytes) {
   live_bytes_ += bytes;
+  moved_bytes_ += bytes;
   counts_.peak_bytes = std::max(counts_.peak_bytes, live_bytes_);
 }
 

@@ -122,7 +122,9 @@ class ProcessTrace {
   trace::Event told_;
   std::uint64_t turns_ = 0;
   BlockTable blocks_;
-  std::uint64_t live_bytes_ = 0;  // of the blocks in the table
+  std::uint64_t live_bytes_ = 0;        // of the blocks in the table
+  std::uint64_t moved_bytes_ = 0;       // that have come or gone so far
+  std::uint64_t moved_when_asked_ = 0;  // when the allocator was asked last what it has
   HeapMemory heap_;
   StackTable stacks_;
   MallinfoSlots mallinfo_;

@@ -161,6 +161,7 @@ TEST_F(ProcessTraceTest, TellsWhatTheAllocatorSays) {
   put(recorder::kMallinfo, 700, 666);
   put(recorder::kRest, 0, 667);
   take(3, Operation::kMalloc, 800, 0x1000);  // of the answer the rest is missing
+  put(recorder::kMallinfoBegins, 940, 0);
   put(recorder::kMallinfo, 1000, 10);
   put(recorder::kRest, 0, 20);
   put(recorder::kRest, 0, 30);
@@ -177,6 +178,23 @@ TEST_F(ProcessTraceTest, TellsWhatTheAllocatorSays) {
   const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {
       {2, 10}, {3, 11}, {4, 20}, {5, 21}, {6, 30}, {7, 40}, {8, 41}, {9, 50}, {10, 51}};  // usmblks is left out
   EXPECT_EQ(told, expected);
+}
+
+// Of 1000 bytes that are in use a fiftieth may come and go while the allocator adds them up.
+TEST_F(ProcessTraceTest, DoesNotTellWhatTheAllocatorSaysWhileOthersAllocateMuch) {
+  const auto answer = [&](std::uint64_t bytes) {
+    take(3, recorder::kMallinfoBegins, 900, 0);
+    take(4, Operation::kMalloc, 900, 0x1000, bytes);
+    take(4, Operation::kFree, 900, 0x1000, 0);
+    for (std::uint64_t slot = 0; slot != recorder::kMallinfoSlots; ++slot)
+      take(3, slot == 0 ? recorder::kMallinfo : recorder::kRest, 1000, 500, 500);
+  };
+  answer(11);
+  answer(10);
+  answer(11);
+  std::size_t samples = 0;
+  for (const Event& event : events()) samples += event.operation == Operation::kSample ? 1 : 0;
+  EXPECT_EQ(samples, recorder::kMallinfoFields - 1);
 }
 
 TEST_F(ProcessTraceTest, SaysHowManyEventsStandBeforeWhatWaits) {
