@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -51,19 +52,24 @@ Ring* map_ring() {
     path = path_of_ring(static_cast<std::uint64_t>(getpid()), number);
     file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file < 0 && errno != EEXIST) {
-      complain(session_folder(), error_text(errno));
+      complain_as_lost(session_folder(), error_text(errno));
       return nullptr;
     }
   }
-  // Backed at once: a full file system must show here, not by a signal at some event.
+  // Backed at once: a full file system must show here, not by a signal at some event. Nor by one here: beyond the limit
+  // on the length of files the kernel sends one.
   void* memory = MAP_FAILED;
-  if (syscall(SYS_fallocate, file, 0, 0L, static_cast<long>(sizeof(Ring))) == 0)
+  rlimit longest{};
+  getrlimit(RLIMIT_FSIZE, &longest);
+  if (longest.rlim_cur < sizeof(Ring))
+    errno = EFBIG;
+  else if (syscall(SYS_fallocate, file, 0, 0L, static_cast<long>(sizeof(Ring))) == 0)
     memory = mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   const int error = errno;
   syscall(SYS_close, file);
   if (memory == MAP_FAILED) {
     syscall(SYS_unlinkat, AT_FDCWD, path.text, 0);
-    complain(path.text, error_text(error));
+    complain_as_lost(path.text, error_text(error));
     return nullptr;
   }
   madvise(memory, sizeof(Ring), MADV_DONTFORK);
@@ -140,7 +146,7 @@ bool make_process_page() {
   void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return false;
   if (madvise(page, 4096, MADV_WIPEONFORK) != 0) {
-    complain("MADV_WIPEONFORK", error_text(errno));
+    complain_as_lost("MADV_WIPEONFORK", error_text(errno));
     munmap(page, 4096);
     return false;
   }

@@ -169,5 +169,9 @@ inline constexpr const char* kCollectorFile = "collector";
 inline constexpr const char* kPausedFile = "paused";
 // The files of rings there are named "ring.PROCESS.NUMBER".
 inline constexpr const char* kRingPrefix = "ring.";
+// A process that gets no ring leaves a link there, "lost.PROCESS.NUMBER", of which the target is the reason: that takes
+// no room of the file system and no descriptor. If even that fails, it sets this bit of the collector's file.
+inline constexpr const char* kLostPrefix = "lost.";
+inline constexpr unsigned kSomeAreLost = 01000;
 
 }  // namespace snug::recorder

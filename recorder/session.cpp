@@ -115,12 +115,20 @@ SessionPath path_in_session(const char* name) {
   return path;
 }
 
-SessionPath path_of_ring(std::uint64_t process, std::uint64_t number) {
-  SessionPath path = path_in_session(kRingPrefix);
+namespace {
+
+SessionPath numbered_path(const char* prefix, std::uint64_t process, std::uint64_t number) {
+  SessionPath path = path_in_session(prefix);
   std::size_t length = append(path.text, strlen(path.text), sizeof path.text, process);
   length = append(path.text, length, sizeof path.text, ".");
   append(path.text, length, sizeof path.text, number);
   return path;
+}
+
+}  // namespace
+
+SessionPath path_of_ring(std::uint64_t process, std::uint64_t number) {
+  return numbered_path(kRingPrefix, process, number);
 }
 
 // A process that has changed its user may not be permitted to open the file. Then only the collector's process id can
@@ -151,6 +159,16 @@ void complain(const char* what, const char* why) {
   length = append(line, length, sizeof line, why);
   length = append(line, length, sizeof line, "\n");
   static_cast<void>(!syscall(SYS_write, STDERR_FILENO, line, length));
+}
+
+void complain_as_lost(const char* what, const char* why) {
+  complain(what, why);
+  long failed = -1;
+  errno = EEXIST;
+  for (std::uint64_t number = 0; failed != 0 && errno == EEXIST; ++number)
+    failed = syscall(SYS_symlinkat, why, AT_FDCWD,
+                     numbered_path(kLostPrefix, static_cast<std::uint64_t>(getpid()), number).text);
+  if (failed != 0) syscall(SYS_fchmodat, AT_FDCWD, path_in_session(kCollectorFile).text, 0600 | kSomeAreLost);
 }
 
 }  // namespace snug::recorder

@@ -46,5 +46,7 @@ bool is_session_paused();
 
 // Reports on standard error that this process is not recorded, and why.
 void complain(const char* what, const char* why);
+// The same, and tells the collector, unless the process may not write into the folder.
+void complain_as_lost(const char* what, const char* why);
 
 }  // namespace snug::recorder

@@ -49,23 +49,25 @@ What the program leaves running is recorded, too, until it has ended; SIGTERM to
 recording then, and leaves it running. Meanwhile snug record is the parent of those that have lost their own (as init is
 elsewhere: PR_SET_CHILD_SUBREAPER).
 
-Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded, or not all of it
-could be written; 2 if the file exists.)";
+Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded; 2 if the file
+exists; 3 if a part is missing: the file could not be written further, or a process found no room for its events.)";
 
 // How long the collector sleeps while there is little to collect, or nothing: at first, and at last. A program that
 // does nothing but allocate fills its ring in a millisecond or two.
 constexpr std::chrono::microseconds kShortestSleep{400};
 constexpr std::chrono::microseconds kLongestSleep{5000};
 
-// While it lives, the tool does not die of what it says to nobody: there is a folder to be taken away.
-class IgnoredPipe {
+// While it lives, the tool does not die of what it says to nobody, or writes beyond the limit on the length of files:
+// there is a folder to be taken away.
+class IgnoredSignal {
  public:
-  IgnoredPipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
-  ~IgnoredPipe() { std::signal(SIGPIPE, before_); }
-  IgnoredPipe(const IgnoredPipe&) = delete;
-  IgnoredPipe& operator=(const IgnoredPipe&) = delete;
+  explicit IgnoredSignal(int signal) : signal_(signal), before_(std::signal(signal, SIG_IGN)) {}
+  ~IgnoredSignal() { std::signal(signal_, before_); }
+  IgnoredSignal(const IgnoredSignal&) = delete;
+  IgnoredSignal& operator=(const IgnoredSignal&) = delete;
 
  private:
+  int signal_;
   void (*before_)(int);
 };
 
@@ -181,8 +183,19 @@ void print_summary(const std::string& file, std::uint64_t bytes, const std::vect
     if (lacks(process) && process.number != most.number) line(process, "number ");
 }
 
+// A program that has been executed in a lost process is lost as well.
+std::string lost_text(const std::vector<Recording::Lost>& lost, const std::string& room) {
+  std::string first = lost.front().process == 0 ? "" : fmt::format("process {}: ", lost.front().process);
+  first += printable(lost.front().reason);
+  const std::string what = lost.size() == 1 ? "a program is" : fmt::format("{} programs are", lost.size());
+  return fmt::format("snug record: {} missing in the recording, {}{}; each that runs takes {} in {}\n", what,
+                     lost.size() == 1 ? "" : "the first of ", first,
+                     value_text(static_cast<double>(sizeof(recorder::Ring)), kBytes), room);
+}
+
 // Names of files may be no UTF-8.
-std::string json_of(const std::string& file, std::uint64_t bytes, const std::vector<RecordedProcess>& processes) {
+std::string json_of(const std::string& file, std::uint64_t bytes, const std::vector<RecordedProcess>& processes,
+                    const std::vector<Recording::Lost>& lost) {
   auto all = nlohmann::ordered_json::array();
   for (const RecordedProcess& process : processes)
     all.push_back({{"number", process.number},
@@ -201,6 +214,8 @@ std::string json_of(const std::string& file, std::uint64_t bytes, const std::vec
   nlohmann::ordered_json json = {{"file", file}, {"file_bytes", bytes}};
   if (!processes.empty()) json["most"] = most_of(processes).number;
   json["processes"] = all;
+  json["lost"] = nlohmann::ordered_json::array();
+  for (const Recording::Lost& one : lost) json["lost"].push_back({{"process", one.process}, {"reason", one.reason}});
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -259,16 +274,22 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   command.open_files = raise_file_limit();
   const ChildProcess child(command, signals);
-  const IgnoredPipe ignored;  // not before the program has the signal as it was
+  // Not before the program has the signals as they were.
+  const IgnoredSignal pipe(SIGPIPE);
+  const IgnoredSignal long_file(SIGXFSZ);
   Run run{.recording = recording, .signals = signals, .program = child.pid(), .has_started = !is_paused_};
   collect_until_end(run);
   recording.finish();
   if (!run.has_started) say("snug record: --paused, and no SIGUSR1 came: no allocation has been recorded\n");
   const std::vector<RecordedProcess>& processes = recording.processes();
   if (!processes.empty()) print_summary(file_, recording.file().bytes(), processes);
-  if (!json_file_.empty()) write_json(json_file_, json_of(file_, recording.file().bytes(), processes));
-  if (recording.has_failed()) return EXIT_FAILURE << 8;  // as wait() would tell it
-  if (!processes.empty()) return run.status;
+  if (!json_file_.empty())
+    write_json(json_file_, json_of(file_, recording.file().bytes(), processes, recording.lost()));
+  if (!recording.lost().empty()) say(lost_text(recording.lost(), recording.room()));
+  const bool is_whole = !recording.has_failed() && recording.lost().empty();
+  const bool has_some = !processes.empty() || recording.file().bytes() != 0;
+  if (!is_whole) return (has_some ? kExitDamaged : EXIT_FAILURE) << 8;  // as wait() would tell it
+  if (has_some) return run.status;
   throw UserError(fmt::format("nothing was recorded; `snug doctor {}` tells what stands in the way", program_.front()),
                   EXIT_FAILURE);
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -223,9 +224,23 @@ void Recording::finish() {
     attempt(name_of(running.ring), [&] { finish(running); });
   }
   running_.clear();
+  struct stat status{};
+  if (fstat(lock_, &status) == 0 && (status.st_mode & recorder::kSomeAreLost) != 0)
+    lost_.push_back({.process = 0, .reason = "there was no room even to say why"});
   std::ranges::sort(finished_, {}, &RecordedProcess::number);
   end_unless_written();
   if (!is_over_) is_over_ = !attempt("the recording", [&] { file_.finish(); });
+}
+
+bool Recording::take_lost(const fs::path& path) {
+  const std::string name = path.filename();
+  if (!name.starts_with(recorder::kLostPrefix)) return false;
+  std::error_code error;
+  const std::string reason = fs::read_symlink(path, error);
+  fs::remove(path, error);
+  const std::string number = name.substr(std::strlen(recorder::kLostPrefix));
+  lost_.push_back({.process = static_cast<pid_t>(std::strtol(number.c_str(), nullptr, 10)), .reason = reason});
+  return true;
 }
 
 bool Recording::discover() {
@@ -233,6 +248,7 @@ bool Recording::discover() {
   std::error_code none;  // for want of a descriptor, there is nothing to be found for the moment
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_.path(), none)) {
     const fs::path path = entry.path();
+    if (take_lost(path)) continue;
     if (!path.filename().string().starts_with(recorder::kRingPrefix) || given_up_.contains(path)) continue;
     const bool is_well = attempt(path.filename(), [&] {
       if (auto ring = RingFile::open(path)) found.push_back(std::move(*ring));

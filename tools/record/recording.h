@@ -71,6 +71,14 @@ class Recording {
   const std::vector<RecordedProcess>& processes() const { return finished_; }
   const RecordingFile& file() const { return file_; }
   bool has_failed() const { return has_failed_; }
+  // Programs that could not be recorded, by what their processes say, each with its reason.
+  struct Lost {
+    pid_t process = 0;  // 0: it could not tell
+    std::string reason;
+  };
+  const std::vector<Lost>& lost() const { return lost_; }
+  // Where the rings are: of memory, as a rule.
+  std::filesystem::path room() const { return folder_.path().parent_path(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -86,6 +94,8 @@ class Recording {
     bool has_ended = false;
   };
 
+  // Whether the path is what a process has left that got no ring.
+  bool take_lost(const std::filesystem::path& path);
   void begin(RingFile ring);
   void end_for_exec(const RingFile& next);
   // As a static program does that the process has executed without a ring of its own.
@@ -117,6 +127,7 @@ class Recording {
   std::set<std::filesystem::path> given_up_;  // rings that cannot be opened
   std::list<Running> running_;
   std::vector<RecordedProcess> finished_;
+  std::vector<Lost> lost_;
 };
 
 }  // namespace snug::tool

@@ -155,9 +155,43 @@ class RecordingTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "job.trace").symlink_to("/dev/full")
             run = record(folder, "sh", "-c", f"{SUBJECT} churn 100000; {SUBJECT} churn 100000; echo done")
-            self.assertEqual((run.returncode, run.stdout), (1, "done\n"), run.stderr)
+            self.assertEqual((run.returncode, run.stdout), (3, "done\n"), run.stderr)
             [said] = [line for line in run.stderr.splitlines() if "cannot write" in line]
             self.assertRegex(said, r"^snug record: nothing is recorded further: cannot write .*: No space left on device$")
+
+    def test_a_limit_on_the_length_of_files_ends_neither_the_program_nor_the_tool(self):
+        def limited(blocks):
+            with tempfile.TemporaryDirectory() as folder:
+                command = [TOOL, "record", "--level=0", "-o", f"{folder}/job.trace", "--", SUBJECT, "churn", "500000"]
+                run = subprocess.run(["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *command], capture_output=True,
+                                     text=True, check=False, restore_signals=True, env=clean_environment())
+                return run.returncode, run.stderr
+        # Of 512 bytes. Of the ring: then nothing is recorded; of the file: then a part is.
+        status, said = limited(100)
+        self.assertEqual(status, 1, said)
+        self.assertRegex(said, r"(?m)^snug record: a program is missing in the recording, process \d+: File too large; "
+                               r"each that runs takes 1.0 MiB in /\S+$")
+        status, said = limited(2100)
+        self.assertEqual(status, 3, said)
+        self.assertRegex(said, r"(?m)^snug record: nothing is recorded further: cannot write '.*': File too large$")
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts a file system")
+    def test_processes_that_find_no_room_are_told_and_change_the_status(self):
+        for options, most in (("size=2560k", 2), ("size=20m,nr_inodes=5", 2)):
+            with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as elsewhere:
+                script = 'mount -t tmpfs -o "$1" tmpfs /dev/shm && shift && exec "$@"'
+                command = [TOOL, "record", f"--json={folder}/json", "-o", f"{elsewhere}/job.trace", "--", "sh", "-c",
+                           "for i in 1 2 3 4 5; do sleep 1 & done; wait; echo done"]
+                run = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", options, *command], env=clean_environment(),
+                                     capture_output=True, text=True, check=False)
+                if "unshare failed" in run.stderr or "mount:" in run.stderr:
+                    self.skipTest("no namespaces here")
+                self.assertEqual((run.returncode, run.stdout), (3, "done\n"), run.stderr)
+                self.assertRegex(run.stderr, r"(?m)^snug record: (a program is|\d+ programs are) missing in the recording, .*; "
+                                             r"each that runs takes 1\.0 MiB in /dev/shm$")
+                told = json.loads(Path(folder, "json").read_text())
+                self.assertGreaterEqual(len(told["lost"]), 1)
+                self.assertTrue(all(one["reason"] for one in told["lost"]))
 
     def test_what_exists_is_not_overwritten_unless_by_force(self):
         with tempfile.TemporaryDirectory() as folder:
