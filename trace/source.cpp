@@ -46,7 +46,8 @@ bool MemorySource::read(std::uint64_t offset, void* to, std::size_t count) {
 }
 
 std::unique_ptr<Source> open_source(const std::string& path, std::string& fault) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe would be waited for until something opens it to write.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     fault = std::strerror(errno);
     return nullptr;
@@ -54,7 +55,9 @@ std::unique_ptr<Source> open_source(const std::string& path, std::string& fault)
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor);
-    fault = "it is no file that can be read at any place";
+    fault = S_ISDIR(status.st_mode)    ? "it is a folder"
+            : S_ISFIFO(status.st_mode) ? "a trace is read at any place, and so from no pipe: name its file"
+                                       : "it is no file that can be read at any place";
     return nullptr;
   }
   return std::make_unique<FileSource>(descriptor, static_cast<std::uint64_t>(status.st_size));

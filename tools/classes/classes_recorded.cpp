@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -14,7 +15,10 @@ namespace snug::tool {
 
 namespace {
 
+// Of a pipe what is read would be lost.
 bool is_recorded(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return false;
   std::ifstream file(path, std::ios::binary);
   std::uint64_t begin = 0;
   return file.read(reinterpret_cast<char*>(&begin), sizeof begin) && begin == trace::kFileMagic;
