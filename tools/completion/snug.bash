@@ -34,6 +34,10 @@ _snug() {
       mapfile -t COMPREPLY < <(compgen -P "$list" -W "$allocators" -- "${current##*,}")
       return
       ;;
+    --at)
+      mapfile -t COMPREPLY < <(compgen -W 'peak' -- "$current")
+      return
+      ;;
     --component)
       mapfile -t COMPREPLY < <(compgen -P "$list" -W 'cell pool compact tlsf' -- "${current##*,}")
       return

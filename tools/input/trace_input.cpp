@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "input/line_trace.h"
+#include "input/moment.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 
@@ -57,9 +58,12 @@ TraceInput::TraceInput(const std::string& path, Telling telling, const std::stri
 
 void TraceInput::choose(const TracedProcess& process) {
   process_ = &process;
+  events_ = 0;
   trace::read_facts(*source_, directory(), damage_);  // for what is damaged of them
   reader_ = std::make_unique<trace::TraceReader>(*source_, directory(), damage_);
 }
+
+void TraceInput::end_at(const TraceMoment& moment) { end_ = std::make_unique<const TraceMoment>(moment); }
 
 TraceInput::~TraceInput() {
   if (shows_progress_ && events_ >= kEventsBetweenLooks) fmt::print(stderr, "\r\033[K");
@@ -71,6 +75,7 @@ TraceInput::~TraceInput() {
 
 bool TraceInput::next(trace::Event& event) {
   if (!reader_->next(event)) return false;
+  if (end_ != nullptr && end_->is_before(event, events_)) return false;
   if (++events_ % kEventsBetweenLooks == 0 && shows_progress_) show_progress();
   return true;
 }

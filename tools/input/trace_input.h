@@ -19,6 +19,8 @@
 
 namespace snug::tool {
 
+struct TraceMoment;
+
 // What is said on standard error: of damage; and of all, which process was chosen where none was asked for, and on a
 // terminal how far it is.
 enum class Telling : std::uint8_t { kAll, kDamage, kNothing };
@@ -41,6 +43,9 @@ class TraceInput {
   const TracedProcess& process() const { return *process_; }
   // From now on that process of the index is read, from its begin.
   void choose(const TracedProcess& process);
+  // From now on the trace ends at that moment.
+  void end_at(const TraceMoment& moment);
+  bool ends_early() const { return end_ != nullptr; }
   // What was chosen where nobody has asked, in a line; empty of a trace of one process.
   std::string choice_text() const;
 
@@ -69,7 +74,8 @@ class TraceInput {
   std::unique_ptr<ProcessIndex> index_;
   const TracedProcess* process_ = nullptr;
   std::unique_ptr<trace::TraceReader> reader_;
-  std::uint64_t events_ = 0;
+  std::uint64_t events_ = 0;  // that were read, of the chosen process
+  std::unique_ptr<const TraceMoment> end_;
   bool shows_progress_;
   std::chrono::steady_clock::time_point begun_;
 };

@@ -65,8 +65,9 @@ class Finder {
     // Of what the runtime took before the recorder was ready nothing can be done.
     if (!grows && has_stacks_ && owners_.name_of(sums.node) == kUnknownStack) return;
     ReportFinding finding{.kind = grows ? "leak" : "held", .sentence = {}, .advice = {}};
-    finding.sentence = fmt::format("{} in {}{} are never freed: {} of the peak.", bytes(sums.leaked.bytes),
-                                   blocks_text(sums.leaked.blocks), of, percent(share));
+    finding.sentence =
+        fmt::format("{} in {}{} {}: {} of the peak.", bytes(sums.leaked.bytes), blocks_text(sums.leaked.blocks), of,
+                    history_.ends_early() ? "live at that moment" : "are never freed", percent(share));
     if (grows) {
       finding.sentence += fmt::format(" At half of the time they were {}.", bytes(half));
       finding.advice =

@@ -40,7 +40,8 @@ std::uint64_t class_below(std::uint64_t size) {
   return size_class <= 1 ? 0 : kRoomyTable.classes[size_class - 1].block_size;
 }
 
-HeapHistory::HeapHistory(TraceInput& input, std::uint64_t temporary_events) : temporary_events_(temporary_events) {
+HeapHistory::HeapHistory(TraceInput& input, std::uint64_t temporary_events)
+    : temporary_events_(temporary_events), ends_early_(input.ends_early()) {
   Event event;
   while (input.next(event)) add(event);
   end();

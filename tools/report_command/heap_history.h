@@ -172,6 +172,7 @@ class HeapHistory {
   std::size_t threads() const { return threads_.size(); }  // that have an event
   std::uint64_t last_time() const { return last_time_; }
   std::uint64_t events() const { return events_; }
+  bool ends_early() const { return ends_early_; }  // at a moment that was asked for
   std::uint64_t refused() const { return refused_; }
   std::uint64_t lost() const { return lost_; }
   std::uint64_t impossible() const { return impossible_; }
@@ -211,6 +212,7 @@ class HeapHistory {
   void end();
 
   std::uint64_t temporary_events_;
+  bool ends_early_;
   CallStacks stacks_;
   // Of a block that lives, its place in live_blocks_, by its identity.
   BlockTable places_;

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <optional>
 
+#include "input/moment.h"
 #include "input/process_option.h"
 #include "input/trace_input.h"
 #include "library/allocator_catalogue.h"
@@ -44,6 +45,8 @@ constexpr const char* kExamples = R"(Examples:
       else; open it in a browser.
   snug report job.trace --replay glibc,jemalloc,mimalloc -o job.html
       Replayed on snug and on these.
+  snug report job.trace --at peak -o peak.html
+      As if the recording had ended where most bytes lived.
   snug report new.trace --against old.trace -o new.html
       What is more and what is less than in another recording, by function.
   snug report job.trace --check 'peak<200M,leaked<1M'
@@ -61,12 +64,17 @@ and was read as far as it could be, or is empty.)";
 struct Read {
   // A tree that is compared keeps all its nodes: what one has and the other has not would be told as a difference.
   Read(const std::string& path, const std::string& process, std::uint64_t temporary_events, std::size_t most_nodes,
-       LeakSuppressions* suppressions = nullptr)
+       const std::string& at, LeakSuppressions* suppressions = nullptr)
       : input(path, Telling::kAll, process),
-        history(input, temporary_events),
+        history(until(input, at), temporary_events),
         tree(history, Symbols(history.stacks()), most_nodes, suppressions),
         owners(tree),
         trace(reported_trace(input, history, process.empty() && input.index().processes().size() > 1)) {}
+
+  static TraceInput& until(TraceInput& input, const std::string& at) {
+    if (!at.empty()) input.end_at(moment_of(at, input));
+    return input;
+  }
 
   TraceInput input;
   HeapHistory history;
@@ -120,10 +128,16 @@ ReportCommand::ReportCommand(CLI::App& app) {
                        ->capture_default_str()
                        ->excludes(no_replay)
                        ->type_name("NAME|[NAME=]PATH,...");
-  command_
-      ->add_flag("--recorded-speed", as_recorded_,
-                 "Replay no faster than it was recorded: for allocators that purge by time")
-      ->excludes(no_replay);
+  auto* const recorded_speed =
+      command_
+          ->add_flag("--recorded-speed", as_recorded_,
+                     "Replay no faster than it was recorded: for allocators that purge by time")
+          ->excludes(no_replay);
+  add_moment_option(
+      *command_, at_,
+      "Only what comes until this moment, of both recordings, and no replay: what stays is what lives then")
+      ->excludes(replay_option_)
+      ->excludes(recorded_speed);
   command_->add_option("--temporary", temporary_events_, "Short-lived: freed within so many calls of its thread")
       ->check(number_within(std::uint64_t{1}, std::uint64_t{1000000}))
       ->capture_default_str()
@@ -150,6 +164,7 @@ void ReportCommand::expect_outputs() const {
     if (access(fs::exists(status) ? path.c_str() : folder.c_str(), W_OK) != 0)
       throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   }
+  if (!against_.empty()) TraceInput(against_, Telling::kNothing, against_process_);
   if (!json_file_.empty() && fs::weakly_canonical(page_file_) == fs::weakly_canonical(json_file_) &&
       json_file_ != kStandardOutput)
     throw UserError(fmt::format("-o and --json name one file, '{}'", json_file_));
@@ -161,7 +176,7 @@ bool ReportCommand::writes_json_to_standard_output() const {
 
 bool ReportCommand::replays() const {
   const bool wants_data = json_option_->count() > 0 || !page_file_.empty();
-  return (wants_data && !replays_not_) || asks_for_replay();
+  return (wants_data && !replays_not_ && at_.empty()) || asks_for_replay();
 }
 
 // A file is there as it was until the new one is whole.
@@ -192,7 +207,7 @@ int ReportCommand::execute() const {
   if (replays()) allocators = find_allocators(allocators_, find_snug_library(library_), "--replay");
   const bool wants_json = json_option_->count() > 0;
   const std::size_t most_nodes = against_.empty() ? kMostNodes : SIZE_MAX;
-  Read read(file_, process_, temporary_events_, most_nodes, suppressions ? &*suppressions : nullptr);
+  Read read(file_, process_, temporary_events_, most_nodes, at_, suppressions ? &*suppressions : nullptr);
   const BlockSums suppressed = suppressions ? suppressions->suppressed() : BlockSums();
   const std::vector<ReportFinding> findings = find(read.history, read.owners, read.trace.has_stacks);
   const bool is_stdout_taken = writes_json_to_standard_output() || page_file_ == kStandardOutput;
@@ -214,7 +229,7 @@ int ReportCommand::execute() const {
   if (wants_data) data = report_json(read.trace, read.history, read.tree, findings, temporary_events_);
   if (wants_data && suppressions) data["suppressions"] = suppressions_json(*suppressions);
   if (!against_.empty()) {
-    const Read other(against_, against_process_, temporary_events_, most_nodes);
+    const Read other(against_, against_process_, temporary_events_, most_nodes, at_);
     is_damaged = is_damaged || other.input.is_damaged();
     fmt::print(people, "\n{}", against_text(read.owners, other.owners));
     if (wants_data) {

@@ -38,6 +38,7 @@ class ReportCommand {
   std::string suppressions_;
   std::string against_;
   std::string against_process_;
+  std::string at_;
   std::string library_;
   std::vector<std::string> allocators_ = {CLibrary::current().name};
   std::uint64_t temporary_events_ = kDefaultTemporaryEvents;

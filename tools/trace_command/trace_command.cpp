@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "input/moment.h"
 #include "input/process_option.h"
 #include "text/number_within.h"
 #include "text/user_error.h"
@@ -63,7 +64,9 @@ Examples:
 constexpr const char* kCutExamples = R"(Blocks that live when the part begins are found there, by an event each.
 
 Example:
-  snug trace cut prog.trace --from 2 --to 3.5 -o part.trace)";
+  snug trace cut prog.trace --from 2 --to 3.5 -o part.trace
+  snug trace cut prog.trace --at peak -o until.trace
+      Until most bytes live at a time: what lives at its end lives then.)";
 
 constexpr const char* kFilterExamples =
     R"(A block is kept with all events that name it, and with what a realloc makes of it. Left out with the blocks are
@@ -80,11 +83,6 @@ Example:
   snug trace pack killed.trace --level 19 -o prog.trace)";
 
 constexpr std::uint64_t kMostRound = std::uint64_t{1} << 30;
-constexpr std::uint64_t kMostSeconds = std::uint64_t{1} << 32;
-
-std::uint64_t steps_of(double seconds) {
-  return static_cast<std::uint64_t>(seconds * 1e9 / static_cast<double>(trace::kNanosecondsPerStep));
-}
 
 // Names of files and programs may be no UTF-8.
 std::string json_text(const nlohmann::ordered_json& json, int indent) {
@@ -131,26 +129,31 @@ void TraceCommand::take_output(CLI::App* command) {
 }
 
 void TraceCommand::add_readers() {
-  add_of_process("info", "What a trace is of, and what it adds up to", kInfoExamples)
-      ->add_flag("--json", json_, "As JSON");
+  CLI::App* const info = add_of_process("info", "What a trace is of, and what it adds up to", kInfoExamples);
+  info->add_flag("--json", json_, "As JSON");
+  add_moment_option(*info, at_, "Add up until this moment");
   add_of_process("check", "Is every event readable and possible?", kCheckExamples)
       ->add_flag("--json", json_, "As JSON");
   CLI::App* const head = add_of_process("head", "The first events", kHeadExamples);
   head->add_option("-n", count_, "How many")->capture_default_str()->type_name("N");
+  add_moment_option(*head, at_, "The first events behind this moment");
   head->add_flag("--stacks", shows_stacks_, "With the stack of each allocation, a line a frame; of JSON: \"frames\"");
   head->add_flag("--json", json_, "As JSON, an object a line");
 }
 
 void TraceCommand::add_makers() {
   CLI::App* const cut = add_of_process("cut", "The part between two times", kCutExamples);
-  const auto seconds = number_within(0.0, static_cast<double>(kMostSeconds));
   cut->add_option("--from", from_, "Where it begins, from the trace's beginning; 0 unless given")
-      ->check(seconds)
-      ->type_name("SECONDS");
-  cut->add_option("--to", to_, "Where it ends; the trace's end unless given")->check(seconds)->type_name("SECONDS");
+      ->check(moment_check())
+      ->type_name("SECONDS|peak");
+  auto* const to = cut->add_option("--to", to_, "Where it ends; the trace's end unless given")
+                       ->check(moment_check())
+                       ->type_name("SECONDS|peak");
+  add_moment_option(*cut, to_, "The same as --to")->excludes(to);
   take_output(cut);
   CLI::App* const filter =
       add_of_process("filter", "Some of the blocks, with all that happens to them", kFilterExamples);
+  add_moment_option(*filter, at_, "Nothing that comes behind this moment");
   filter->add_option("--thread", threads_, "Blocks that this thread allocated; may be given several times")
       ->type_name("N");
   filter->add_option("--least", least_, "Blocks of so many bytes at least")
@@ -189,6 +192,7 @@ void TraceCommand::add_converters() {
       ->required()
       ->check(CLI::IsMember(export_formats()))
       ->type_name("FORMAT");
+  add_moment_option(*other, at_, "Nothing that comes behind this moment; what lives then is live at the end");
   weight_option_ = other->add_option("--weight", weight_, "What a stack's number is, of collapsed stacks");
   weight_option_->check(CLI::IsMember(export_measures()))->capture_default_str()->type_name("MEASURE");
   other->add_option("-o", output_, "The file to write; standard output unless given")->type_name("FILE");
@@ -215,8 +219,13 @@ int TraceCommand::read(const TraceInput& input, int status) {
 // On standard error it is told in any case.
 int TraceCommand::wrote(const WrittenTrace& written) const { return printed(json_ ? json_of(written) : ""); }
 
+void TraceCommand::end_at_moment(TraceInput& input) const {
+  if (!at_.empty()) input.end_at(moment_of(at_, input));
+}
+
 int TraceCommand::info() const {
   TraceInput input(file_, Telling::kAll, process_);
+  end_at_moment(input);
   const TraceInfo info = read_info(input);
   if (!json_) return read(input, printed(process_table(input) + info_text(input, info)));
   nlohmann::ordered_json json = info_json(input, info);
@@ -248,9 +257,13 @@ int TraceCommand::head() const {
   TraceInput input(file_, Telling::kAll, process_);
   CallStacks stacks;
   trace::Event event;
-  for (std::uint64_t i = 0; i < count_ && std::cout && input.next(event);) {
+  const TraceMoment begin = at_.empty() ? TraceMoment{.events = 0} : moment_of(at_, input);
+  bool has_begun = false;
+  for (std::uint64_t i = 0, place = 0; i < count_ && std::cout && input.next(event); ++place) {
     // Definitions would be most of what is shown.
     stacks.add(event);
+    has_begun = has_begun || begin.is_before(event, place);
+    if (!has_begun) continue;
     if (shows_stacks_ && is_definition(event)) continue;
     std::vector<std::string> frames;
     if (shows_stacks_)
@@ -264,16 +277,19 @@ int TraceCommand::head() const {
 }
 
 int TraceCommand::cut() const {
-  if (from_ >= to_) throw UserError("--from is not before --to");
   TraceInput input(file_, Telling::kAll, process_);
+  const TraceMoment from = from_.empty() ? TraceMoment{.time = 0} : moment_of(from_, input);
+  const TraceMoment to = to_.empty() ? TraceMoment() : to_ == from_ ? from : moment_of(to_, input);
+  if (from.time >= to.time && from.events >= to.events) throw UserError("--from is not before --to");
   TraceOutput output(output_, input);
-  cut_trace(input, output, steps_of(from_), steps_of(to_));
+  cut_trace(input, output, from, to);
   return read(input, wrote(output.finish()));
 }
 
 int TraceCommand::filter() const {
   if (least_ > most_) throw UserError("--least is more than --most");
   TraceInput input(file_, Telling::kAll, process_);
+  end_at_moment(input);
   TraceOutput output(output_, input);
   filter_trace(input, output, {.threads = {threads_.begin(), threads_.end()}, .least = least_, .most = most_});
   return read(input, wrote(output.finish()));
@@ -300,6 +316,7 @@ int TraceCommand::export_trace() const {
   if (weight_option_->count() != 0 && format_ != "collapsed")
     throw UserError(fmt::format("--weight is of --to collapsed, not of {}", format_));
   TraceInput input(file_, Telling::kAll, process_);
+  end_at_moment(input);
   tool::export_trace(input, format_, weight_, output_);
   return read(input, EXIT_SUCCESS);
 }

@@ -32,6 +32,7 @@ class TraceCommand {
 
   static int read(const TraceInput& input, int status);
   int wrote(const WrittenTrace& written) const;
+  void end_at_moment(TraceInput& input) const;
   int info() const;
   int check() const;
   int head() const;
@@ -52,8 +53,9 @@ class TraceCommand {
   bool json_ = false;
   bool shows_stacks_ = false;
   std::uint64_t count_ = 20;
-  double from_ = 0;
-  double to_ = 1e9;
+  std::string from_;  // moments, or empty
+  std::string to_;
+  std::string at_;
   std::vector<std::uint32_t> threads_;
   std::uint64_t least_ = 0;
   std::uint64_t most_ = UINT64_MAX;

@@ -187,6 +187,7 @@ Both of the last want a trace of `snug record --stacks`. Names of functions come
 Examples:
   snug trace export prog.trace --to lines | snug classes fit -
   snug trace export prog.trace --to collapsed --weight live-bytes | flamegraph.pl > leaks.svg
+  snug trace export prog.trace --to collapsed --weight live-bytes --at peak | flamegraph.pl > peak.svg
   snug trace export prog.trace --to chrome -o prog.json)";
 }
 

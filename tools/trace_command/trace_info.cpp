@@ -21,8 +21,10 @@ constexpr std::size_t kMostImpossible = 10;
 std::string count(std::uint64_t value) { return value_text(static_cast<double>(value), kCount); }
 std::string bytes(std::uint64_t value) { return value_text(static_cast<double>(value), kBytes); }
 
-double per_event(std::uint64_t bytes, const trace::TraceAccount& account) {
-  return account.events() == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(account.events());
+// Of all events that the file has, of which the account may have those until some moment.
+double per_event(std::uint64_t bytes, const TraceInput& input, const trace::TraceAccount& account) {
+  const std::uint64_t events = std::max(input.told_events(), account.events());
+  return events == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(events);
 }
 
 std::uint64_t came(const trace::TraceAccount& account) {
@@ -95,8 +97,8 @@ std::string info_text(const TraceInput& input, const TraceInfo& info) {
                         tab == std::string::npos ? "" : printable(line.substr(tab + 1)));
   }
   text += fmt::format("events  {} of {} thread(s); {:.2f} bytes each in the file, {:.2f} before compression\n",
-                      count(account.events()), account.threads(), per_event(input.bytes(), account),
-                      per_event(input.plain_bytes(), account));
+                      count(account.events()), account.threads(), per_event(input.bytes(), input, account),
+                      per_event(input.plain_bytes(), input, account));
   text += fmt::format("blocks  {} came, {} refused, {} freed by another thread, {} live at the end with {}\n",
                       count(came(account)), count(account.refused()), count(account.freed_by_others()),
                       count(account.live_blocks()), bytes(account.live_bytes()));

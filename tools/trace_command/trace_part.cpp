@@ -59,15 +59,15 @@ void find_live_blocks(const trace::TraceAccount& account, const Touched& touched
 
 }  // namespace
 
-void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::uint64_t to) {
+void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, const TraceMoment& to) {
   trace::TraceAccount before;
   Touched touched;
   bool has_begun = false;
   Event event;
-  while (input.next(event)) {
+  for (std::uint64_t place = 0; input.next(event); ++place) {
     // A stretch of the trace's order, in which time may fall by a little from one thread to another.
-    if (event.time >= to) return;
-    if (!has_begun && event.time < from) {
+    if (to.is_before(event, place)) return;
+    if (!has_begun && !from.is_before(event, place)) {
       before.add(event);
       note_touched(touched, event);
       if (is_definition(event)) output.add(event);

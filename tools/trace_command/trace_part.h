@@ -6,14 +6,15 @@
 #include <optional>
 #include <set>
 
+#include "input/moment.h"
 #include "input/trace_input.h"
 #include "trace_command/trace_output.h"
 
 namespace snug::tool {
 
-// From one time to another, in steps. The blocks that live at its begin are found there, with the size that was asked
+// From one moment to another. The blocks that live at its begin are found there, with the size that was asked
 // for; frames and modules that were defined before are kept. Throws UserError if the trace ends before.
-void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::uint64_t to);
+void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, const TraceMoment& to);
 
 struct BlockChoice {
   std::set<std::uint32_t> threads = {};  // that allocated them; none: any
