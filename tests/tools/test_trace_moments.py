@@ -42,6 +42,20 @@ class MomentTest(unittest.TestCase):
                 2, f"snug: '{pipe}' cannot be read: a trace is read at any place, and so from no pipe: name its file"), command)
         self.assertFalse(Path(out).exists())
 
+    def test_a_raw_file_of_heaptracks_says_which_block_goes(self):
+        trace = self.imported("v 10400 3\nX ./program\nt 1 0\n+ 18 1 5000\n+ 18 1 6000\nc a\n- 5000\n+ 400 1 7000\n- 7000\n")
+        lines = [line for line in snug("trace", "export", trace, "--to", "lines").stdout.splitlines() if line[0] != "#"]
+        first, second = (line.split("\t")[1] for line in lines[:2])
+        self.assertEqual([line.split("\t")[0] for line in lines], ["a", "a", "f", "a", "f"])
+        self.assertEqual(lines[2].split("\t")[1], first)
+        self.assertNotEqual(first, second)
+
+    def test_what_is_compressed_is_no_trace_and_may_be_imported(self):
+        (self.folder / "prog.zst").write_bytes(b"\x28\xb5\x2f\xfd\x04\x00")
+        process = snug("trace", "info", self.path("prog.zst"))
+        self.assertEqual(process.returncode, 2)
+        self.assertIn("a file of heaptrack's, say, which snug trace import makes one of", process.stderr)
+
     def test_lines_come_by_a_pipe(self):
         pipe = self.path("pipe")
         os.mkfifo(pipe)

@@ -25,6 +25,16 @@ bool is_cut_short(trace::Source& source) {
   return source.size() < sizeof(trace::FileHeader) && source.read(0, &begin, count) && begin == trace::kFileMagic;
 }
 
+// As heaptrack's files are, by zstd or gzip.
+bool is_compressed(trace::Source& source) {
+  std::uint8_t begin[4] = {};
+  if (!source.read(0, begin, sizeof begin)) return false;
+  const bool is_zstd = begin[0] == 0x28 && begin[1] == 0xb5 && begin[2] == 0x2f && begin[3] == 0xfd;
+  return is_zstd || (begin[0] == 0x1f && begin[1] == 0x8b);
+}
+constexpr const char* kImportIt =
+    ", and is compressed: a file of heaptrack's, say, which snug trace import makes one of";
+
 }  // namespace
 
 TraceInput::TraceInput(const std::string& path, Telling telling, const std::string& choice)
@@ -44,7 +54,8 @@ TraceInput::TraceInput(const std::string& path, Telling telling, const std::stri
   if (begins_with_lines(*source_)) source_ = trace_of_lines(path);
   std::optional<trace::ChunkDirectory> directory = trace::ChunkDirectory::read(*source_, damage_, fault);
   if (!directory)
-    throw UserError(fmt::format("{}:0: {}", path, fault), is_cut_short(*source_) ? kExitDamaged : kExitUsage);
+    throw UserError(fmt::format("{}:0: {}{}", path, fault, is_compressed(*source_) ? kImportIt : ""),
+                    is_cut_short(*source_) ? kExitDamaged : kExitUsage);
   directories_ = directory->by_process();
   if (directories_.empty()) directories_.emplace(1, std::move(*directory));
   index_ = std::make_unique<ProcessIndex>(*source_, directories_);

@@ -41,10 +41,19 @@ class HeaptrackFile {
         kinds_.push_back({hexadecimal(word(rest), lines_)});
         break;
       case '+':
+        if (std::ranges::count(rest, ' ') == 2) {
+          is_raw_ = true;
+          blocks_.allocate(hexadecimal(rest.substr(rest.rfind(' ') + 1), lines_), hexadecimal(word(rest), lines_));
+          break;
+        }
         kind_of(rest).live.push_back(next_key_);
         blocks_.allocate(next_key_++, kind_of(rest).bytes);
         break;
       case '-':
+        if (is_raw_) {
+          blocks_.free(hexadecimal(word(rest), lines_));
+          break;
+        }
         free_one(kind_of(rest));
         break;
       case 'c':
@@ -92,6 +101,7 @@ class HeaptrackFile {
   ImportedBlocks& blocks_;
   std::vector<AllocationKind> kinds_;
   bool has_version_ = false;
+  bool is_raw_ = false;  // of heaptrack -r: blocks are named by their addresses
   std::uint64_t next_key_ = 1;
   std::uint64_t time_ = 0;
 };

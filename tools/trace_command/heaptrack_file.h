@@ -4,6 +4,7 @@
 //   a bytes stack      the next kind of allocation, counted from 0: a size, from a stack
 //   + kind             a block of that kind comes
 //   - kind             one goes, which is not said
+//   + bytes stack address, - address      the same in raw files (heaptrack -r), which say which block goes
 //   c milliseconds     time since the beginning
 //   R pages            the resident set
 #pragma once

@@ -68,7 +68,8 @@ const char* import_help() {
   lines      what `snug classes fit` reads, a, f and r with tabs: no threads, no time
   mtrace     glibc's log (MALLOC_TRACE): no threads, no time; callers are left out
   heaptrack  its files, .zst too (of .gz pass the text: zcat FILE | snug trace import -): no threads, no realloc, time
-             within 10 ms, and of blocks of one size and stack the one that came last is freed first; stacks are left out
+             within 10 ms, and of blocks of one size and stack the one that came last is freed first, unless it is raw
+             (heaptrack -r); stacks are left out
 The trace's facts say it, too. A free of a block that never came is one of a block that was there before.
 
 Examples:
