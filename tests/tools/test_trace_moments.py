@@ -56,6 +56,12 @@ class MomentTest(unittest.TestCase):
         self.assertEqual(process.returncode, 2)
         self.assertIn("a file of heaptrack's, say, which snug trace import makes one of", process.stderr)
 
+    def test_a_replay_at_full_speed_says_what_it_saves_in_time(self):
+        for milliseconds, speed, is_told in (("7d0", "full", True), ("7d0", "recorded", False), ("a", "full", False)):
+            trace = self.imported(f"v 10400 3\nX ./program\nt 1 0\na 1000 1\n+ 0\n- 0\nc {milliseconds}\n+ 0\n- 0\n")
+            said = " ".join(snug("replay", trace, "--allocators", "glibc", "-n", "1", "--warmup", "0", "--speed", speed).stdout.split())
+            self.assertEqual("what an allocator gives back by time" in said, is_told, said)
+
     def test_lines_come_by_a_pipe(self):
         pipe = self.path("pipe")
         os.mkfifo(pipe)

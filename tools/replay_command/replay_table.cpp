@@ -122,6 +122,19 @@ std::string fidelity_text(const ReplayComparison& replays) {
   return text;
 }
 
+// What is given back by time has less of it in a replay at full speed: by a second or more it tells.
+std::string speed_text(const ReplayComparison& replays, const Replayed& shown) {
+  constexpr double kLeastSaved = 1;
+  if (replays.plan.window.pace != Pace::kFull || shown.checkpoints.empty()) return "";
+  const Checkpoint& last = shown.checkpoints.back();
+  if (last.recorded_seconds - last.played_seconds < kLeastSaved) return "";
+  return fmt::format(
+      " Calls of {} came in {}: what an allocator gives back by time (snug, jemalloc and mimalloc do) is still there, "
+      "so that "
+      "final RSS, and RSS per live byte, may be far too high; --speed recorded tells them.",
+      value_text(last.recorded_seconds, kSeconds), value_text(last.played_seconds, kSeconds));
+}
+
 }  // namespace
 
 std::string name_of(const TickRowKey& key) {
@@ -136,12 +149,13 @@ std::string replay_table(const ReplayComparison& replays, TickDetail detail, std
   const auto shown = std::ranges::find_if(replays.replayed, [](const Replayed& one) { return one.calls != 0; });
   if (shown == replays.replayed.end()) return text;
   if (detail != TickDetail::kNone) text += "\n" + tick_table(replays, detail);
-  text += "\n" + paragraph(fmt::format("Replayed: {} calls, {} threads beside the first, at most {} live. {}{}{}",
-                                       count(shown->calls), count(shown->threads),
-                                       value_text(static_cast<double>(shown->peak_live_bytes), kBytes),
-                                       own_text(replays), left_out_text(shown->left_out), fidelity_text(replays)) +
-                               components_text(replays),
-                           text_width);
+  text += "\n" +
+          paragraph(fmt::format("Replayed: {} calls, {} threads beside the first, at most {} live. {}{}{}{}",
+                                count(shown->calls), count(shown->threads),
+                                value_text(static_cast<double>(shown->peak_live_bytes), kBytes), own_text(replays),
+                                left_out_text(shown->left_out), fidelity_text(replays), speed_text(replays, *shown)) +
+                        components_text(replays),
+                    text_width);
   return text;
 }
 
