@@ -8,10 +8,12 @@ set(snug_archives snug_static snug_cell snug_cell_rt)
 # Debian's zsh looks into vendor-completions for what packages bring.
 set(SNUG_ZSH_FOLDER ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Where zsh finds completions, below the prefix")
 
+set(snug_gdb_dir ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR})
+
 # First, while they are not there.
 set(snug_folders ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_LIBDIR}/snug ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_INCLUDEDIR}
                  ${CMAKE_INSTALL_MANDIR}/man1 ${CMAKE_INSTALL_MANDIR}/man3 ${snug_cmake_dir} ${snug_pkgconfig_dir}
-                 ${CMAKE_INSTALL_DATADIR}/bash-completion/completions ${SNUG_ZSH_FOLDER})
+                 ${CMAKE_INSTALL_DATADIR}/bash-completion/completions ${SNUG_ZSH_FOLDER} ${snug_gdb_dir})
 install(CODE "set(SNUG_BUILD_FOLDER \"${PROJECT_BINARY_DIR}\")
   set(SNUG_FOLDERS \"${snug_folders}\")" ALL_COMPONENTS)
 install(SCRIPT cmake/note_folders.cmake ALL_COMPONENTS)
@@ -52,6 +54,11 @@ foreach(module snug snug-static)
 endforeach()
 
 if(TARGET snug_tool)
+  if(TARGET snug_shared)
+    # GDB looks for it by the library's path, below the folders that it trusts.
+    install(FILES tools/gdb/libsnug-gdb.py RENAME libsnug.so.${PROJECT_VERSION}-gdb.py COMPONENT tools
+            DESTINATION ${snug_gdb_dir})
+  endif()
   install(TARGETS snug_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
   if(TARGET snug_recorder)
     install(TARGETS snug_recorder LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/snug COMPONENT tools)

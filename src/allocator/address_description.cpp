@@ -92,191 +92,212 @@ struct HeapThreads {
   uint32_t cached_by = 0;
 };
 
-HeapThreads look_at_caches(const BlockView& view) {
-  HeapThreads threads;
-  const LockGuard hands(allocator.background.hands());
-  allocator.caches.reap_orphans();
-  allocator.revocation.for_each_cache([&](const ThreadCache& cache) {
-    cache.heap().lock().assume_held();
-    if (cache.heap().id() == view.heap && threads.count != kMostThreads)
-      threads.numbers[threads.count++] = cache.thread_number();
-    if (view.state != State::kOut || threads.is_cached || !cache.holds(view.size_class, at<void>(view.start))) return;
-    threads.is_cached = true;
-    threads.cached_by = cache.thread_number();
-  });
-  return threads;
-}
-
-void put_block(AnswerObject& object, const char* of, const char* state, uintptr_t start, size_t bytes) {
-  object.text("what", "block");
-  object.text("of", of);
-  object.text("state", state);
-  object.hex("start", start);
-  object.number("size", bytes);
-}
-
-void put_slab(AnswerObject& object, const char* in, const BlockView& view) {
-  object.text("in", in);
-  object.hex("slab", view.slab);
-  object.number("slab_bytes", view.slab_bytes);
-  object.number("slab_blocks", view.blocks);
-  object.number("slab_used", view.used);
-  object.number("class", view.size_class);
-}
-
-// A place in a slab; `state` is the block's.
-void put_place(AnswerObject& object, const char* of, const char* in, const BlockView& view, const char* state) {
-  if (view.state == State::kNoBlock) {
-    object.text("what", "rest");
-    object.text("of", of);
-  } else {
-    put_block(object, of, state, view.start, view.block_bytes);
-  }
-  put_slab(object, in, view);
-}
-
-void put_sample(AnswerObject& object, uintptr_t block) {
-  Sample sample;
-  SampledStack stack;
-  if (!allocator.profile.has_been_on() || !allocator.profile.view_sample(at<void>(block), &sample, &stack)) return;
-  object.number("requested", sample.size);
-  object.number("allocated_by", sample.thread);
-  object.number("age_ms", os::milliseconds() - sample.milliseconds);
-  object.addresses("stack", stack.frames, stack.count);
-}
-
-bool put_of_thread_heaps(AnswerObject& object, const void* address) {
-  BlockView view;
-  if (!allocator.registry.view_block(address, view)) return false;
-  const HeapThreads threads = look_at_caches(view);
-  const char* state = word_for(view.state);
-  if (threads.is_cached) {
-    state = "cached";
-  } else if (view.state == State::kOut) {
-    // It may have come home while the caches were looked through.
-    BlockView again;
-    if (allocator.registry.view_block(address, again) && again.start == view.start) view = again;
-    state = word_for(view.state);
-    if (view.state == State::kOut && allocator.is_checked() && allocator.quarantine.holds(at<void>(view.start)))
-      state = "quarantined";
-  }
-  put_place(object, "malloc", "slab", view, state);
-  object.number("heap", view.heap);
-  object.text("heap_of", view.heap == HeapRegistry::kSharedHeap ? "all" : "threads");
-  object.numbers("threads", threads.numbers, threads.count);
-  if (threads.is_cached) object.number("cached_by", threads.cached_by);
-  return true;
-}
-
-bool put_of_user_heaps(AnswerObject& object, const void* address) {
-  UserBlockView view;
-  if (!allocator.user_heaps.view_block(address, view)) return false;
-  const bool is_large = view.block.slab == 0;
-  if (is_large)
-    put_block(object, "heap", "live", view.block.start, view.block.block_bytes);
-  else
-    put_place(object, "heap", "slab", view.block, view.is_cached ? "cached" : word_for(view.block.state));
-  if (is_large) object.text("in", "large");
-  object.text("heap_name", view.name);
-  return true;
-}
-
-bool put_of_samples(AnswerObject& object, const void* address) {
-  BlockView view;
-  if (!allocator.profile.has_been_on() || !allocator.profile.view_block(address, view)) return false;
-  put_place(object, "malloc", "page_for_samples", view, word_for(view.state));
-  if (view.state == State::kOut) put_sample(object, view.start);
-  return true;
-}
-
-void put_large(AnswerObject& object, const char* in, uintptr_t start, size_t bytes) {
-  const bool rests = allocator.is_checked() && allocator.quarantine.holds(at<void>(start));
-  put_block(object, "malloc", rests ? "quarantined" : "live", start, bytes);
-  object.text("in", in);
-  put_sample(object, start);
-}
-
-void put_free(AnswerObject& object, const char* state) {
-  object.text("what", "free_memory");
-  object.text("state", state);
-}
-
 bool is_in(const Pair<uintptr_t, uintptr_t>& range, uintptr_t address) {
   return address >= range.first && address < range.second;
 }
 
-bool is_of_records(uintptr_t address) {
-  bool is_one =
-      is_in(allocator.mappings.index_range(), address) || is_in(allocator.registry.heap_table_range(), address);
-  const auto look = [&](uintptr_t from, uintptr_t to) { is_one = is_one || is_in({from, to}, address); };
-  allocator.arena.for_each_mapping(look);
-  allocator.page_map.for_each_array(look);
-  return is_one;
-}
+class Description {
+ public:
+  Description(Allocator& allocator, Whose whose, os::OutputStream& out)
+      : allocator_(allocator), whose_(whose), object_(out) {}
 
-// A page of a chunk that no slab covers, of whatever heap.
-bool put_of_pages(AnswerObject& object, const void* address) {
-  const PageId page = allocator.page_map.page_of(address);
-  PageUse uses[kPagesPerChunk];
-  if (!allocator.spans.read_uses(page.start_of_chunk(), uses)) return false;
-  PageCount length;
-  if (void* const run = allocator.spans.run_around(address, &length); run != nullptr) {
-    put_large(object, "pages", address_of(run), length.bytes());
+  void put(uintptr_t address) {
+    object_.open(address);
+    put_what_lies_at(address);
+    object_.close();
+  }
+
+ private:
+  HeapThreads look_at_caches(const BlockView& view) {
+    if (whose_ == Whose::kEnded) return walk_caches(view);
+    const LockGuard hands(allocator_.background.hands());
+    allocator_.caches.reap_orphans();
+    return walk_caches(view);
+  }
+
+  HeapThreads walk_caches(const BlockView& view) {
+    HeapThreads threads;
+    allocator_.revocation.for_each_cache([&](const ThreadCache& cache) {
+      cache.heap().lock().assume_held();
+      // Threads are numbered once a tool may ask.
+      if (cache.heap().id() == view.heap && cache.thread_number() != 0 && threads.count != kMostThreads)
+        threads.numbers[threads.count++] = cache.thread_number();
+      if (view.state != State::kOut || threads.is_cached || !cache.holds(view.size_class, at<void>(view.start))) return;
+      threads.is_cached = true;
+      threads.cached_by = cache.thread_number();
+    });
+    return threads;
+  }
+
+  void put_block(const char* of, const char* state, uintptr_t start, size_t bytes) {
+    object_.text("what", "block");
+    object_.text("of", of);
+    object_.text("state", state);
+    object_.hex("start", start);
+    object_.number("size", bytes);
+  }
+
+  void put_slab(const char* in, const BlockView& view) {
+    object_.text("in", in);
+    object_.hex("slab", view.slab);
+    object_.number("slab_bytes", view.slab_bytes);
+    object_.number("slab_blocks", view.blocks);
+    object_.number("slab_used", view.used);
+    object_.number("class", view.size_class);
+  }
+
+  // A place in a slab; `state` is the block's.
+  void put_place(const char* of, const char* in, const BlockView& view, const char* state) {
+    if (view.state == State::kNoBlock) {
+      object_.text("what", "rest");
+      object_.text("of", of);
+    } else {
+      put_block(of, state, view.start, view.block_bytes);
+    }
+    put_slab(in, view);
+  }
+
+  void put_sample(uintptr_t block) {
+    Sample sample;
+    SampledStack stack;
+    if (!allocator_.profile.has_been_on() || !allocator_.profile.view_sample(at<void>(block), &sample, &stack)) return;
+    object_.number("requested", sample.size);
+    object_.number("allocated_by", sample.thread);
+    if (whose_ == Whose::kRunning) object_.number("age_ms", os::milliseconds() - sample.milliseconds);
+    object_.addresses("stack", stack.frames, stack.count);
+  }
+
+  bool put_of_thread_heaps(const void* address) {
+    BlockView view;
+    if (!allocator_.registry.view_block(address, view)) return false;
+    const HeapThreads threads = look_at_caches(view);
+    const char* state = word_for(view.state);
+    if (threads.is_cached) {
+      state = "cached";
+    } else if (view.state == State::kOut) {
+      // It may have come home while the caches were looked through.
+      BlockView again;
+      if (allocator_.registry.view_block(address, again) && again.start == view.start) view = again;
+      state = word_for(view.state);
+      if (view.state == State::kOut && allocator_.is_checked() && allocator_.quarantine.holds(at<void>(view.start)))
+        state = "quarantined";
+    }
+    put_place("malloc", "slab", view, state);
+    object_.number("heap", view.heap);
+    object_.text("heap_of", view.heap == HeapRegistry::kSharedHeap ? "all" : "threads");
+    object_.numbers("threads", threads.numbers, threads.count);
+    if (threads.cached_by != 0) object_.number("cached_by", threads.cached_by);
     return true;
   }
-  const PageUse use = uses[page.in_chunk()];
-  if (use == PageUse::kRecords) {
-    object.text("what", "records");
-  } else if (use == PageUse::kOther) {
-    object.text("what", "other_heap");
-  } else {
-    put_free(object, allocator.spans.is_dirty(page) ? "kept" : "given_back");
-  }
-  return true;
-}
 
-bool put_of_mappings(AnswerObject& object, uintptr_t address) {
-  LargeExtent extents[kExtentsLookedAt];
-  size_t place = 0;
-  while (const size_t count = allocator.mappings.copy_extents(&place, extents, kExtentsLookedAt)) {
-    for (const LargeExtent& one : ArrayView(extents, count)) {
-      if (address < one.start || address - one.start >= one.writable) continue;
-      if (address - one.start < one.usable)
-        put_large(object, "mapping", one.start, one.usable);
-      else
-        put_free(object, "kept");
+  bool put_of_user_heaps(const void* address) {
+    UserBlockView view;
+    if (!allocator_.user_heaps.view_block(address, view)) return false;
+    const bool is_large = view.block.slab == 0;
+    if (is_large)
+      put_block("heap", "live", view.block.start, view.block.block_bytes);
+    else
+      put_place("heap", "slab", view.block, view.is_cached ? "cached" : word_for(view.block.state));
+    if (is_large) object_.text("in", "large");
+    object_.text("heap_name", view.name);
+    return true;
+  }
+
+  bool put_of_samples(const void* address) {
+    BlockView view;
+    if (!allocator_.profile.has_been_on() || !allocator_.profile.view_block(address, view)) return false;
+    put_place("malloc", "page_for_samples", view, word_for(view.state));
+    if (view.state == State::kOut) put_sample(view.start);
+    return true;
+  }
+
+  void put_large(const char* in, uintptr_t start, size_t bytes) {
+    const bool rests = allocator_.is_checked() && allocator_.quarantine.holds(at<void>(start));
+    put_block("malloc", rests ? "quarantined" : "live", start, bytes);
+    object_.text("in", in);
+    put_sample(start);
+  }
+
+  void put_free(const char* state) {
+    object_.text("what", "free_memory");
+    object_.text("state", state);
+  }
+
+  bool is_of_records(uintptr_t address) {
+    bool is_one =
+        is_in(allocator_.mappings.index_range(), address) || is_in(allocator_.registry.heap_table_range(), address);
+    const auto look = [&](uintptr_t from, uintptr_t to) { is_one = is_one || is_in({from, to}, address); };
+    allocator_.arena.for_each_mapping(look);
+    allocator_.page_map.for_each_array(look);
+    return is_one;
+  }
+
+  // A page of a chunk that no slab covers, of whatever heap.
+  bool put_of_pages(const void* address) {
+    const PageId page = allocator_.page_map.page_of(address);
+    PageUse uses[kPagesPerChunk];
+    if (!allocator_.spans.read_uses(page.start_of_chunk(), uses)) return false;
+    PageCount length;
+    if (void* const run = allocator_.spans.run_around(address, &length); run != nullptr) {
+      put_large("pages", address_of(run), length.bytes());
       return true;
     }
-  }
-  return false;
-}
-
-bool put_of_guarded_pages(AnswerObject& object, const void* address) {
-  if (!allocator.guarded.contains(address)) return false;
-  const GuardedPages::View view = allocator.guarded.view(address);
-  if (view.block == 0 || address_of(address) - view.block >= view.size) {
-    object.text("what", "guard");
+    const PageUse use = uses[page.in_chunk()];
+    if (use == PageUse::kRecords) {
+      object_.text("what", "records");
+    } else if (use == PageUse::kOther) {
+      object_.text("what", "other_heap");
+    } else {
+      put_free(allocator_.spans.is_dirty(page) ? "kept" : "given_back");
+    }
     return true;
   }
-  put_block(object, "malloc", view.is_live ? "live" : "free", view.block, view.size);
-  object.text("in", "guarded_page");
-  object.number("allocated_by", view.allocated.thread);
-  uintptr_t frames[CallStack::kMost];
-  for (uint32_t i = 0; i != view.allocated.count; ++i) frames[i] = CallStack::address(view.allocated.frames[i]);
-  object.addresses("stack", frames, view.allocated.count);
-  return true;
-}
 
-void put_what_lies_at(AnswerObject& object, uintptr_t number) {
-  const void* const address = at<void>(number);
-  if (allocator.page_map.contains(address) &&
-      (put_of_thread_heaps(object, address) || put_of_samples(object, address) || put_of_user_heaps(object, address) ||
-       put_of_pages(object, address)))
-    return;
-  if (put_of_guarded_pages(object, address) || put_of_user_heaps(object, address) || put_of_mappings(object, number))
-    return;
-  object.text("what", is_of_records(number) ? "records" : "none");
-}
+  bool put_of_mappings(uintptr_t address) {
+    LargeExtent extents[kExtentsLookedAt];
+    size_t place = 0;
+    while (const size_t count = allocator_.mappings.copy_extents(&place, extents, kExtentsLookedAt)) {
+      for (const LargeExtent& one : ArrayView(extents, count)) {
+        if (address < one.start || address - one.start >= one.writable) continue;
+        if (address - one.start < one.usable)
+          put_large("mapping", one.start, one.usable);
+        else
+          put_free("kept");
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool put_of_guarded_pages(const void* address) {
+    if (!allocator_.guarded.contains(address)) return false;
+    const GuardedPages::View view = allocator_.guarded.view(address);
+    if (view.block == 0 || address_of(address) - view.block >= view.size) {
+      object_.text("what", "guard");
+      return true;
+    }
+    put_block("malloc", view.is_live ? "live" : "free", view.block, view.size);
+    object_.text("in", "guarded_page");
+    object_.number("allocated_by", view.allocated.thread);
+    uintptr_t frames[CallStack::kMost];
+    for (uint32_t i = 0; i != view.allocated.count; ++i) frames[i] = CallStack::address(view.allocated.frames[i]);
+    object_.addresses("stack", frames, view.allocated.count);
+    return true;
+  }
+
+  void put_what_lies_at(uintptr_t number) {
+    const void* const address = at<void>(number);
+    if (allocator_.page_map.contains(address) && (put_of_thread_heaps(address) || put_of_samples(address) ||
+                                                  put_of_user_heaps(address) || put_of_pages(address)))
+      return;
+    if (put_of_guarded_pages(address) || put_of_user_heaps(address) || put_of_mappings(number)) return;
+    object_.text("what", is_of_records(number) ? "records" : "none");
+  }
+
+  Allocator& allocator_;
+  const Whose whose_;
+  AnswerObject object_;
+};
 
 // False if it is anything but 0x and hexadecimal digits of 64 bits.
 bool parse_address(const char* words, uintptr_t* address) {
@@ -296,13 +317,10 @@ bool parse_address(const char* words, uintptr_t* address) {
 
 }  // namespace
 
-int describe_address(const char* words, os::OutputStream& out) {
+int describe_address(Allocator& allocator, Whose whose, const char* words, os::OutputStream& out) {
   uintptr_t address = 0;
   if (!parse_address(words, &address)) return EINVAL;
-  AnswerObject object(out);
-  object.open(address);
-  put_what_lies_at(object, address);
-  object.close();
+  Description(allocator, whose, out).put(address);
   return 0;
 }
 

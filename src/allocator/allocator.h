@@ -5,6 +5,7 @@
 #include "allocator/background_thread.h"
 #include "allocator/config.h"
 #include "allocator/fork_order.h"
+#include "allocator/layout_note.h"
 #include "allocator/peak.h"
 #include "allocator/pressure.h"
 #include "base/atomic.h"
@@ -73,6 +74,8 @@ struct Allocator {
 
   Peak peak;                          // used with report
   HeapProfile profile{arena, spans};  // used once it was started
+
+  LayoutNote layout{this, layout_of_records(sizeof(Allocator))};
 
   // Reads the configuration and opens every part. False if the OS refuses; the next allocation tries again.
   bool open();

@@ -22,11 +22,16 @@ class ForkingThread {
   static void begin() { thread_.store(this_thread(), kRelaxed); }
   static void end() { thread_.store(0, kRelaxed); }
   static bool is_this_one() { return thread_.load(kRelaxed) == this_thread(); }
+  // In a process that has the memory of another one, of which no thread goes on: what locks they held, they hold for
+  // ever. From then on the only thread of this process passes all locks.
+  static void outlive_others() { has_outlived_.store(true, kRelaxed); }
+  static bool has_outlived_others() { return has_outlived_.load(kRelaxed); }
 
  private:
   static uintptr_t this_thread() { return static_cast<uintptr_t>(::pthread_self()); }
 
   static inline constinit Atomic<uintptr_t> thread_{0};
+  static inline constinit Atomic<bool> has_outlived_{false};
 };
 
 template <class Atomics = StdAtomics, class Forks = ForkingThread>
@@ -90,6 +95,7 @@ class SNUG_LOCKABLE BasicLock {
   void wake(int count) { Atomics::futex_wake(word_, count); }
 
   SNUG_COLD void lock_contended() SNUG_ACQUIRE() SNUG_UNPROVED {
+    if (Forks::has_outlived_others()) return;
     for (int spin = 0; spin < Atomics::kSpins; ++spin) {
       if (try_lock()) return;
       Atomics::cpu_relax();

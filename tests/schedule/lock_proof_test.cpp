@@ -18,6 +18,7 @@ struct FirstForks {
   static void begin() {}
   static void end() {}
   static bool is_this_one() { return Scheduler::active().current() == 0; }
+  static bool has_outlived_others() { return false; }
 };
 
 class Room {

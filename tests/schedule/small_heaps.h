@@ -29,6 +29,7 @@ class ScheduledForks {
   static void begin() { thread_ = Scheduler::active().current(); }
   static void end() { thread_ = kNobody; }
   static bool is_this_one() { return thread_ == Scheduler::active().current(); }
+  static bool has_outlived_others() { return false; }
 
  private:
   static constexpr unsigned kNobody = kMaxThreads + 1;

@@ -183,15 +183,6 @@ class InspectTest(unittest.TestCase):
             quiet.kill()
             quiet.wait()
 
-    def test_a_stopped_process(self):
-        with process() as child:
-            child.send_signal(signal.SIGSTOP)
-            # Each thread stops when it notices.
-            while any("State:\tT" not in status.read_text() for status in Path(f"/proc/{child.pid}/task").glob("*/status")):
-                time.sleep(0.01)
-            refused = snug("inspect", str(child.pid), "0x0")
-            self.assertEqual((refused.returncode, refused.stderr), (1, f"snug: process {child.pid}: it is stopped\n"))
-
     def test_any_address_of_a_busy_process(self):
         for conf in ("", "profile:4K", "check:on", "check:sample,purge_after:1"):
             with process(conf, "busy") as child:

@@ -1,9 +1,12 @@
-// `snug inspect`: what addresses of a running process are.
+// `snug inspect`: what addresses of a process are, or were as it left its core.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "inspect_command/address_answer.h"
+#include "inspect_command/memory_image.h"
 
 namespace snug::tool {
 
@@ -15,6 +18,9 @@ class InspectCommand {
   int execute() const;  // the exit status
 
  private:
+  int inspect(const MemoryImage& image, const std::vector<std::uint64_t>& addresses) const;
+  int print(std::vector<AddressAnswer>& answers, const std::vector<Mapping>& mappings) const;
+
   CLI::App* command_;
   std::string process_;
   std::vector<std::string> addresses_;

@@ -16,13 +16,15 @@
 #include <thread>
 #include <vector>
 
+#include "allocator/allocator.h"
+
 namespace snug {
 namespace {
 
 std::string described(const std::string& words, int* error) {
   char place[8192];
   os::OutputStream out(place, sizeof place);
-  *error = describe_address(words.c_str(), out);
+  *error = describe_address(allocator, Whose::kRunning, words.c_str(), out);
   EXPECT_EQ(out.flush(), 0);
   return {place, out.written()};
 }

@@ -1,28 +1,30 @@
-// LiveAddress: what a running process has answered of one address, checked.
+// AddressAnswer: the answer of one address, of a running process or by its memory, checked.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "inspect_command/live_code.h"
-#include "live/live_process.h"
+#include "inspect_command/mapped_code.h"
 
 namespace snug::tool {
 
 // A word as an address, 0x and hexadecimal digits. Throws UserError for anything that no address of a program is.
 std::uint64_t address_in(const std::string& word);
 
-class LiveAddress {
+class AddressAnswer {
  public:
-  // Asks. Throws UserError where the process refuses, or its answer is damaged.
-  LiveAddress(LiveProcess& process, std::uint64_t address);
+  // `answer` is the object as src/allocator/address_description.h writes it, which may be damaged or hostile: then
+  // std::exception is thrown.
+  AddressAnswer(const std::string& answer, pid_t pid, std::uint64_t address);
 
   // The stack that allocated it, innermost first; empty if it is not known.
   const std::vector<std::uint64_t>& stack() const { return stack_; }
   // Adds what is mapped at the address, and the functions of the stack.
-  void name(const LiveCode& code);
+  void name(const MappedCode& code);
 
   // The object as it came, with pid and what name() has added.
   const nlohmann::ordered_json& json() const { return json_; }

@@ -1,4 +1,4 @@
-#include "inspect_command/live_code.h"
+#include "inspect_command/mapped_code.h"
 
 #include <fmt/format.h>
 
@@ -12,27 +12,35 @@
 
 namespace snug::tool {
 
-LiveCode::LiveCode(pid_t pid, const std::vector<std::uint64_t>& addresses) {
+std::vector<Mapping> mappings_of(pid_t pid) {
+  std::vector<Mapping> mappings;
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   for (std::string line; std::getline(maps, line);) {
+    if (line.size() < 8) continue;
     const os::MapLine one = os::parse_map_line(line.c_str());
-    mappings_.push_back({one.start, one.end, one.offset, one.path});
+    mappings.push_back(
+        {one.start, one.end, one.offset, one.path, line[std::min(line.find(' '), line.size() - 3) + 2] == 'w'});
   }
+  return mappings;
+}
+
+MappedCode::MappedCode(std::vector<Mapping> mappings, const std::vector<std::uint64_t>& addresses)
+    : mappings_(std::move(mappings)) {
   name(addresses);
 }
 
-const LiveCode::Mapping* LiveCode::at(std::uint64_t address) const {
+const Mapping* MappedCode::at(std::uint64_t address) const {
   const auto behind = std::upper_bound(mappings_.begin(), mappings_.end(), address,
                                        [](std::uint64_t wanted, const Mapping& one) { return wanted < one.end; });
   return behind != mappings_.end() && address >= behind->start ? &*behind : nullptr;
 }
 
-std::optional<std::string> LiveCode::mapping_at(std::uint64_t address) const {
+std::optional<std::string> MappedCode::mapping_at(std::uint64_t address) const {
   const Mapping* const mapping = at(address);
   return mapping != nullptr ? std::optional(mapping->path) : std::nullopt;
 }
 
-void LiveCode::name(const std::vector<std::uint64_t>& addresses) {
+void MappedCode::name(const std::vector<std::uint64_t>& addresses) {
   CallStacks places;
   std::map<std::string, std::uint64_t> modules;
   std::uint64_t frame = 0;

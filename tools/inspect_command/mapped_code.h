@@ -1,4 +1,4 @@
-// LiveCode: what a running process has mapped where, and the functions that addresses of its code lie in.
+// MappedCode: what a process has mapped where, and the functions that addresses of its code lie in.
 #pragma once
 
 #include <sys/types.h>
@@ -13,10 +13,20 @@
 
 namespace snug::tool {
 
-class LiveCode {
+struct Mapping {
+  std::uint64_t start = 0, end = 0, offset = 0;  // in its file
+  std::string path;
+  bool is_writable = false;
+};
+
+// Of a running process, by address; none if it has ended.
+std::vector<Mapping> mappings_of(pid_t pid);
+
+class MappedCode {
  public:
-  // Names the functions of these addresses, of code. What stands in the way is said on standard error.
-  LiveCode(pid_t pid, const std::vector<std::uint64_t>& addresses);
+  // Names the functions of these addresses, of code, by the files that are mapped there as they are now. What stands in
+  // the way is said on standard error.
+  MappedCode(std::vector<Mapping> mappings, const std::vector<std::uint64_t>& addresses);
 
   // What is mapped at the address: a file's path, "[stack]" and the like, "" for memory without a name; nothing if
   // nothing is.
@@ -25,10 +35,6 @@ class LiveCode {
   const std::vector<Symbol>& functions_at(std::uint64_t address) const { return functions_.at(address); }
 
  private:
-  struct Mapping {
-    std::uint64_t start = 0, end = 0, offset = 0;
-    std::string path;
-  };
   const Mapping* at(std::uint64_t address) const;
   void name(const std::vector<std::uint64_t>& addresses);
 

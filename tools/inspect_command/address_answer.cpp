@@ -1,4 +1,4 @@
-#include "inspect_command/live_address.h"
+#include "inspect_command/address_answer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -70,31 +70,26 @@ std::uint64_t address_in(const std::string& word) {
   return address;
 }
 
-LiveAddress::LiveAddress(LiveProcess& process, std::uint64_t address) : address_(address) {
-  const std::string answer = process.ask(ControlCommand::kAddress, fmt::format("{:#x}", address));
-  try {
-    // A hostile process may nest without end.
-    constexpr int kDeepest = 2;
-    json_ = Json::parse(answer, [](int depth, Json::parse_event_t, Json&) {
-      if (depth > kDeepest) throw std::invalid_argument("too deep");
-      return true;
-    });
-    json_["pid"] = process.pid();
-    json_["mapping"] = nullptr;
-    json_["functions"] = Json::array();
-    if (has("stack"))
-      for (const Json& frame : json_.at("stack")) {
-        bool is_good = false;
-        stack_.push_back(parse_hex(frame.get<std::string>(), is_good));
-        if (!is_good || stack_.size() > kMostFrames) throw std::invalid_argument("stack");
-      }
-    text();  // throws where a member is missing, or of another type
-  } catch (const std::exception&) {
-    throw damaged_answer(process.pid());
-  }
+AddressAnswer::AddressAnswer(const std::string& answer, pid_t pid, std::uint64_t address) : address_(address) {
+  // A hostile process may nest without end.
+  constexpr int kDeepest = 2;
+  json_ = Json::parse(answer, [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepest) throw std::invalid_argument("too deep");
+    return true;
+  });
+  json_["pid"] = pid;
+  json_["mapping"] = nullptr;
+  json_["functions"] = Json::array();
+  if (has("stack"))
+    for (const Json& frame : json_.at("stack")) {
+      bool is_good = false;
+      stack_.push_back(parse_hex(frame.get<std::string>(), is_good));
+      if (!is_good || stack_.size() > kMostFrames) throw std::invalid_argument("stack");
+    }
+  text();  // throws where a member is missing, or of another type
 }
 
-void LiveAddress::name(const LiveCode& code) {
+void AddressAnswer::name(const MappedCode& code) {
   const auto mapping = code.mapping_at(address_);
   if (mapping) json_["mapping"] = printable(*mapping);
   for (const std::uint64_t frame : stack_)
@@ -103,13 +98,13 @@ void LiveAddress::name(const LiveCode& code) {
           {{"function", printable(symbol.function)}, {"file", printable(symbol.file)}, {"line", symbol.line}});
 }
 
-std::string LiveAddress::word(const char* name) const { return printable(json_.at(name).get<std::string>()); }
-std::uint64_t LiveAddress::number(const char* name) const { return json_.at(name).get<std::uint64_t>(); }
+std::string AddressAnswer::word(const char* name) const { return printable(json_.at(name).get<std::string>()); }
+std::uint64_t AddressAnswer::number(const char* name) const { return json_.at(name).get<std::uint64_t>(); }
 
-std::string LiveAddress::text() const { return fmt::format("{:#x}: {}\n", address_, head() + place() + history()); }
+std::string AddressAnswer::text() const { return fmt::format("{:#x}: {}\n", address_, head() + place() + history()); }
 
 // What it is, as the rest of the first line.
-std::string LiveAddress::head() const {
+std::string AddressAnswer::head() const {
   static const std::map<std::string, std::string> kOthers = {
       {"records", "a record of snug's own"},
       {"other_heap", "memory of a compacting heap"},
@@ -133,7 +128,7 @@ std::string LiveAddress::head() const {
 }
 
 // Where it lies.
-std::string LiveAddress::place() const {
+std::string AddressAnswer::place() const {
   static const std::map<std::string, std::string> kPlaces = {
       {"slab", "slab"},
       {"page_for_samples", "pages for samples"},
@@ -152,17 +147,17 @@ std::string LiveAddress::place() const {
   if (word("heap_of") == "all") return text + "; of the heap that all threads share";
   const auto threads = json_.at("threads").get<std::vector<std::uint64_t>>();
   return text + fmt::format("; of heap {}, {}", number("heap"),
-                            threads.empty()       ? "which no thread has now"
+                            threads.empty()       ? "of which no thread is known"
                             : threads.size() == 1 ? fmt::format("which thread {} has", threads[0])
                                                   : fmt::format("which threads {} have", fmt::join(threads, ", ")));
 }
 
 // What allocated it, if that is known.
-std::string LiveAddress::history() const {
+std::string AddressAnswer::history() const {
   if (!has("stack")) return "";
   std::string text = "\n  allocated";
   if (has("requested")) text += fmt::format(" as {} bytes", number("requested"));
-  text += fmt::format(" by thread {}", number("allocated_by"));
+  if (number("allocated_by") != 0) text += fmt::format(" by thread {}", number("allocated_by"));
   if (has("age_ms"))
     text += fmt::format(", {} ago", value_text(static_cast<double>(number("age_ms")) / 1000, kSeconds));
   for (const Json& symbol : json_.at("functions")) {
