@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/optional.h"
+#include "base/probe.h"
 #include "base/system_call.h"
 
 // Linux 5.14 has it; musl's headers do not.
@@ -103,6 +104,7 @@ void* map(size_t bytes, size_t alignment) {
 }
 
 bool purge(void* start, size_t bytes) {
+  SNUG_PROBE_2("purge", address_of(start), bytes);
   const Purged known = purged.load(kRelaxed);
   if (known == Purged::kZeros) [[likely]]
     return advise(start, bytes, MADV_DONTNEED);

@@ -1,5 +1,6 @@
 // SlabHeap's flush: blocks that come back, to its own slabs or to be sent to others.
 #include "base/algorithm.h"
+#include "base/probe.h"
 #include "slab/block_check.h"
 #include "slab/heap_registry.h"
 #include "slab/outbox.h"
@@ -35,6 +36,7 @@ size_t row_of_owner(const PageMap& page_map, size_t page, void* const* blocks, s
 void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   const PageMap& page_map = registry_.page_map();
+  SNUG_PROBE_3("flush", sizes.block_size, count, id_);
   Outbox outbox(*this, size_class);
   size_t home = 0;
   size_t fetched = 0;

@@ -4,6 +4,7 @@
 
 #include "base/algorithm.h"
 #include "base/bits.h"
+#include "base/probe.h"
 #include "os/memory.h"
 
 namespace snug {
@@ -22,14 +23,18 @@ void* LargeBlocks::allocate_run(const LargeRequest& request) {
 
 // A block that grows gets a mapping with room, while there may be more such; then it is served like any other.
 void* LargeBlocks::allocate(LargeRequest request) {
-  if (request.will_grow)
-    if (void* start = mappings_.allocate(request)) return start;
-  request.will_grow = false;
-  void* start = allocate_run(request);
-  return start != nullptr ? start : mappings_.allocate(request);
+  void* start = request.will_grow ? mappings_.allocate(request) : nullptr;
+  if (start == nullptr) {
+    request.will_grow = false;
+    start = allocate_run(request);
+  }
+  if (start == nullptr) start = mappings_.allocate(request);
+  SNUG_PROBE_2("large_allocated", address_of(start), request.size);
+  return start;
 }
 
 LargeFree LargeBlocks::free(void* start) {
+  SNUG_PROBE_1("large_freed", address_of(start));
   if (spans_.free_run(start)) return LargeFree::kFreed;
   const LargeFree outcome = mappings_.free(start);
   return outcome == LargeFree::kUnknown && spans_.run_around(start) != nullptr ? LargeFree::kInside : outcome;

@@ -4,6 +4,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/fixed_array.h"
+#include "base/probe.h"
 #include "os/memory.h"
 #include "os/process.h"
 
@@ -121,10 +122,15 @@ bool PageMap::make_arrays_writable(uintptr_t start, uintptr_t end) {
          make_writable(chunks_ + first / kPagesPerChunk, chunks_ + (last - 1) / kPagesPerChunk + 1);
 }
 
-bool PageMap::commit_chunk(void* chunk) { return os::commit(chunk, kChunkSize); }
+bool PageMap::commit_chunk(void* chunk) {
+  if (!os::commit(chunk, kChunkSize)) return false;
+  SNUG_PROBE_2("chunk_taken", address_of(chunk), kChunkSize);
+  return true;
+}
 
 bool PageMap::release_chunk(PageId first) {
   if (!os::release(start_of(first), kChunkSize)) return false;
+  SNUG_PROBE_2("chunk_given_back", address_of(start_of(first)), kChunkSize);
   reserved_.fetch_sub(kChunkSize, kRelaxed);
   return true;
 }
@@ -133,6 +139,7 @@ bool PageMap::retake_chunk(PageId first) {
   char* const start = start_of(first);
   if (!os::map_at(start, kChunkSize)) return false;
   os::prefer_small_pages(start, kChunkSize);
+  SNUG_PROBE_2("chunk_taken", address_of(start), kChunkSize);
   reserved_.fetch_add(kChunkSize, kRelaxed);
   return true;
 }

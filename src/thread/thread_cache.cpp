@@ -5,6 +5,7 @@
 #include "base/algorithm.h"
 #include "base/bits.h"
 #include "base/fatal.h"
+#include "base/probe.h"
 #include "base/sort.h"
 #include "os/clock.h"
 #include "thread/head_table.h"
@@ -69,6 +70,7 @@ void* ThreadCache::refill(size_t size_class, bool* untouched) {
   }
   if (got == 0) return nullptr;
   refills_.add(1);
+  SNUG_PROBE_3("refill", registry_.table().classes[size_class].block_size, got, heap_.id());
   registry_.note_use();
   has_been_wanted(size_class, got);
   array.seen = kMoved;
