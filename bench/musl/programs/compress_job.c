@@ -1,5 +1,6 @@
-// compress_job DOCUMENTS THREADS: threads compress made-up documents of 2 to 60 KiB with Zstandard, hand them to the next
-// thread, and that one unpacks them and compares. Each document has a context of its own, as a request of a server has.
+// compress_job DOCUMENTS THREADS: threads compress made-up documents of 2 to 60 KiB with Zstandard, hand them to the
+// next thread, and that one unpacks them and compares. Each document has a context of its own, as a request of a server
+// has.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,7 +32,8 @@ static char* write_document(uint64_t seed, size_t* length) {
   *length = 2048 + next(&state) % (58 << 10);
   char* const text = malloc(*length + 32);
   if (text == NULL) return NULL;
-  for (size_t at = 0; at < *length;) at += (size_t)snprintf(text + at, 32, "word-%u ", (unsigned)(next(&state) % kWords));
+  for (size_t at = 0; at < *length;)
+    at += (size_t)snprintf(text + at, 32, "word-%u ", (unsigned)(next(&state) % kWords));
   return text;
 }
 

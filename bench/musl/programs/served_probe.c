@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char* const kFamily[] = {"malloc", "free", "calloc", "realloc", "aligned_alloc", "posix_memalign",
-                                      "malloc_usable_size"};
+static const char* const kFamily[] = {
+    "malloc", "free", "calloc", "realloc", "aligned_alloc", "posix_memalign", "malloc_usable_size"};
 static const size_t kSizes[] = {0, 1, 16, 100, 1000, 5000, 40000, 300000, 3000000};
 enum { kThreads = 4, kRounds = 50, kCount = sizeof kSizes / sizeof *kSizes };
 

@@ -1,5 +1,5 @@
-// sql_job FILE: carries out a file of SQL on a database in memory, as SQLite's shell does. Ends with 1 where a statement
-// fails.
+// sql_job FILE: carries out a file of SQL on a database in memory, as SQLite's shell does. Ends with 1 where a
+// statement fails.
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ int main(int count, char** words) {
   }
   sqlite3* database;
   char* error = NULL;
-  if (sqlite3_open(":memory:", &database) != SQLITE_OK || sqlite3_exec(database, sql, NULL, NULL, &error) != SQLITE_OK) {
+  if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
+      sqlite3_exec(database, sql, NULL, NULL, &error) != SQLITE_OK) {
     fprintf(stderr, "sql_job: %s\n", error != NULL ? error : sqlite3_errmsg(database));
     return 1;
   }
