@@ -1,4 +1,4 @@
-//! The C interface of snug: what stands in `snug.h`, `heap.h` and `limits.h`, under its names. The crate `snug` has safe functions over it.
+//! The C interface of snug: what stands in `snug.h`, `heap.h`, `limits.h` and `profile.h`, under its names. The crate `snug` has safe functions over it.
 //!
 //! The library is compiled with the crate. By default it defines these names alone; the feature `override` defines `malloc`,
 //! `operator new` and `pthread_create` for the whole process besides.
@@ -360,4 +360,49 @@ extern "C" {
     ) -> c_int;
     /// Fills `limits`; returns 0.
     pub fn snug_get_limits(limits: *mut snug_limits) -> c_int;
+}
+
+/// The usual mean distance of samples, in bytes.
+pub const SNUG_PROFILE_DISTANCE: usize = 512 << 10;
+/// A profile's format: protocol buffers as pprof reads them, not compressed.
+pub const SNUG_PROFILE_PPROF: c_int = 0;
+/// A profile's format: lines `address;address;... bytes` of what is live.
+pub const SNUG_PROFILE_COLLAPSED: c_int = 1;
+
+/// What a sampler is told (`snug/profile.h`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct snug_sample {
+    /// The block, which its user does not have yet.
+    pub block: *mut c_void,
+    /// Bytes asked for; of a block up to 64 KiB rounded up to 16.
+    pub size: usize,
+    /// How many such blocks it stands for.
+    pub weight: f64,
+}
+
+/// Functions that are called for each sample, in the middle of its malloc and of its free. Neither may unwind.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct snug_sampler {
+    /// The functions' first argument.
+    pub context: *mut c_void,
+    /// A block has been sampled: returns a tag, 0 for none.
+    pub sampled:
+        Option<unsafe extern "C" fn(context: *mut c_void, sample: *const snug_sample) -> u64>,
+    /// The block with the tag, which is not 0, is about to be freed.
+    pub freed: Option<unsafe extern "C" fn(context: *mut c_void, tag: u64, block: *mut c_void)>,
+}
+
+extern "C" {
+    /// Starts the sampled profile, or goes on with another mean distance, from 1 KiB to 1 GiB; 0, or -1 with `errno`.
+    pub fn snug_profile_start(distance: usize) -> c_int;
+    /// Takes no more samples. Those that there are leave the profile as their blocks are freed.
+    pub fn snug_profile_stop();
+    /// The mean distance, in bytes; 0 while the profile is off.
+    pub fn snug_profile_distance() -> usize;
+    /// Writes the profile to a descriptor; 0, or -1 with `errno`.
+    pub fn snug_profile_write(descriptor: c_int, format: c_int) -> c_int;
+    /// Sets the functions, null for none. The structure must stay for the life of the process.
+    pub fn snug_set_sampler(sampler: *const snug_sampler);
 }

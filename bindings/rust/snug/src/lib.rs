@@ -5,6 +5,7 @@ mod blocks;
 mod global;
 mod heap;
 mod limits;
+pub mod profile;
 mod state;
 
 pub use blocks::Blocks;
