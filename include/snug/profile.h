@@ -60,13 +60,18 @@ struct snug_sample {
 /* For a profiler that keeps stacks of its own. Both functions are called by the thread that allocates or frees the
  * block, on its stack, in the middle of its malloc or free; no lock is held, so that they may allocate (they are not
  * sampled meanwhile), but they must not throw, and must not wait for a thread that may be in one of them. Either may be
- * null. */
+ * null. errno is kept for them.
+ *
+ * The caller of malloc may be anything: an interpreter in the middle of a change, a thread that it does not know, a
+ * signal's handler, or the child of a fork, in which a lock that another thread held is held for ever. Hooks that share
+ * only what atomics change are safe in all of these. The tag may be all that they keep of a sample: a number of the
+ * stack and its bytes go into one (examples/python_profile does so), and then nothing is to be looked up. */
 struct snug_sampler {
   void* context;
   /* A block has been sampled. Its user does not have it yet. Returns a tag, 0 for none. */
   uint64_t (*sampled)(void* context, const struct snug_sample* sample);
   /* The block with the tag is about to be freed; or to be moved by realloc, which then samples anew. Not called for tag
-   * 0. */
+   * 0, nor where realloc leaves a block in its place, of which the class, and so the size by a part of it, stays. */
   void (*freed)(void* context, uint64_t tag, void* block);
 };
 
