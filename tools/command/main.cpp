@@ -21,6 +21,7 @@
 #include "profile_command/profile_command.h"
 #include "record/record_command.h"
 #include "replay_command/replay_command.h"
+#include "report_command/leak_suppressions.h"
 #include "report_command/report_command.h"
 #include "run/run_command.h"
 #include "snug/snug.h"
@@ -75,7 +76,7 @@ int run_tool(std::vector<std::string> arguments) {
   const RunCommand run(app, program);
   const DoctorCommand doctor(app, program);
   const MeasureCommand measure(app, program);
-  const RecordCommand record(app, program);
+  const RecordCommand record(app, program, [](const std::string& file) { const LeakSuppressions read(file); });
   const ProfileCommand profile(app, program);
   const StatsCommand stats(app);
   const TopCommand top(app);

@@ -367,6 +367,8 @@ void ProcessTrace::save(std::uint64_t time) {
   if (time > kSecond) file_.save(time - kSecond);
 }
 
+void ProcessTrace::save_all() { file_.save(UINT64_MAX); }
+
 void ProcessTrace::finish(std::uint64_t unfinished) {
   counts_.unfinished = unfinished;
   for (const std::uint32_t thread : ended_) add_later(end_of_thread(thread), next_ticket());

@@ -67,6 +67,8 @@ class ProcessTrace {
   // Hands to the file what is older than a second. To be called once a second or so: then at most two seconds are lost,
   // no matter which process is killed.
   void save(std::uint64_t time);
+  // Hands all to the file: a reader sees then what was taken of the ring by now.
+  void save_all();
   // Nothing comes any more. `unfinished`: calls that had begun.
   void finish(std::uint64_t unfinished);
 

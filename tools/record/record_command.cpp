@@ -14,20 +14,26 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "input/process_index.h"
 #include "library/allocator_catalogue.h"
 #include "library/snug_library.h"
 #include "print/quantity.h"
 #include "process/child_process.h"
+#include "process/temporary_folder.h"
+#include "record/leak_reports.h"
 #include "record/recording.h"
 #include "text/number_within.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -44,13 +50,20 @@ constexpr const char* kExamples = R"(Examples:
   snug record --paused ./server
       Records nothing until it is told to: kill -USR1 PROCESS starts, kill -USR2 PROCESS stops, where PROCESS
       is the number of snug record.
+  snug record --leaks ./job
+      At its end, on standard error: what it never freed, by the stack that allocated it; no file stays.
+  snug record --leaks --suppressions lsan.supp --leaks-exit-code 23 ./job
+      For a test: ends with 23 if anything was left that the file does not name.
+  snug record --leaks ./server
+      The same while it runs: kill -USR2 PROCESS, where PROCESS is the number of snug record.
 
 What the program leaves running is recorded, too, until it has ended; SIGTERM to snug record, or Ctrl-C, ends the
 recording then, and leaves it running. Meanwhile snug record is the parent of those that have lost their own (as init is
 elsewhere: PR_SET_CHILD_SUBREAPER).
 
-Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded; 2 if the file
-exists; 3 if a part is missing: the file could not be written further, or a process found no room for its events.)";
+Exit status: the program's own; that of --leaks-exit-code if it is 0 and something is never freed; 126 or 127 if it
+cannot be executed; 1 if nothing could be recorded; 2 if the file exists; 3 if a part is missing: the file could not be
+written further, or a process found no room for its events.)";
 
 // How long the collector sleeps while there is little to collect, or nothing: at first, and at last. A program that
 // does nothing but allocate fills its ring in a millisecond or two.
@@ -80,7 +93,14 @@ struct Run {
   bool has_started = true;
   bool has_children = true;
   bool is_over = false;
+  LeakReports* leaks = nullptr;  // what SIGUSR2 asks for, if not a pause
 };
+
+// Of what lives now.
+void say_leaks(Run& run) {
+  run.recording.save_all();
+  run.leaks->begin();
+}
 
 // A terminal sends Ctrl-C to the program as well. A program that goes on is left alone at the second. When it has ended
 // and others have not, daemons as a rule, the first of any signal ends the recording.
@@ -91,6 +111,8 @@ void take_signals(Run& run) {
     if (signal == SIGUSR1) {
       run.has_started = true;
       run.recording.resume();
+    } else if (signal == SIGUSR2 && run.leaks != nullptr) {
+      say_leaks(run);
     } else if (signal == SIGUSR2) {
       run.recording.pause();
     } else if (signal == SIGCHLD) {
@@ -118,6 +140,10 @@ void reap(Run& run) {
     if (ended.si_pid == run.program) take_signals(run);
     int status = 0;
     waitpid(ended.si_pid, &status, 0);
+    if (run.leaks != nullptr && run.leaks->note_exit(ended.si_pid, status)) {
+      if (run.leaks->take_wish()) say_leaks(run);
+      continue;
+    }
     if (ended.si_pid == run.program) {
       run.status = status;
       run.program = 0;
@@ -165,7 +191,8 @@ std::string counts_text(const RecordingCounts& counts) {
   return text;
 }
 
-// One line of the recording, one of the process that what reads it takes; and one of each that lacks something.
+// One line of the recording, if it stays; one of the process that what reads it takes; and one of each that lacks
+// something.
 void print_summary(const std::string& file, std::uint64_t bytes, const std::vector<RecordedProcess>& processes) {
   const auto lacks = [](const RecordedProcess& process) {
     return process.counts.missed_frees != 0 || process.counts.unfinished != 0;
@@ -176,8 +203,9 @@ void print_summary(const std::string& file, std::uint64_t bytes, const std::vect
                     command_text(process.program, process.arguments), counts_text(process.counts)));
   };
   const bool is_one = processes.size() == 1;
-  say(fmt::format("snug record: {}: {} process{}, {}{}\n", printable(file), processes.size(), is_one ? "" : "es",
-                  value_text(static_cast<double>(bytes), kBytes), is_one ? "" : "; `snug trace info` lists them"));
+  if (!file.empty())
+    say(fmt::format("snug record: {}: {} process{}, {}{}\n", printable(file), processes.size(), is_one ? "" : "es",
+                    value_text(static_cast<double>(bytes), kBytes), is_one ? "" : "; `snug trace info` lists them"));
   line(most, is_one ? "number " : "most is allocated by number ");
   for (const RecordedProcess& process : processes)
     if (lacks(process) && process.number != most.number) line(process, "number ");
@@ -193,9 +221,9 @@ std::string lost_text(const std::vector<Recording::Lost>& lost, const std::strin
                      value_text(static_cast<double>(sizeof(recorder::Ring)), kBytes), room);
 }
 
-// Names of files may be no UTF-8.
+// Names of files may be no UTF-8. `file`: empty if it does not stay. `leaks`: may be null.
 std::string json_of(const std::string& file, std::uint64_t bytes, const std::vector<RecordedProcess>& processes,
-                    const std::vector<Recording::Lost>& lost) {
+                    const std::vector<Recording::Lost>& lost, const LeakReports* leaks) {
   auto all = nlohmann::ordered_json::array();
   for (const RecordedProcess& process : processes)
     all.push_back({{"number", process.number},
@@ -211,11 +239,13 @@ std::string json_of(const std::string& file, std::uint64_t bytes, const std::vec
                    {"found_blocks", process.counts.found_blocks},
                    {"missed_frees", process.counts.missed_frees},
                    {"unfinished_calls", process.counts.unfinished}});
-  nlohmann::ordered_json json = {{"file", file}, {"file_bytes", bytes}};
+  nlohmann::ordered_json json = {
+      {"file", file.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(file)}, {"file_bytes", bytes}};
   if (!processes.empty()) json["most"] = most_of(processes).number;
   json["processes"] = all;
   json["lost"] = nlohmann::ordered_json::array();
   for (const Recording::Lost& one : lost) json["lost"].push_back({{"process", one.process}, {"reason", one.reason}});
+  if (leaks != nullptr) json["leaks"] = leaks->said();
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -227,13 +257,17 @@ void write_json(const std::string& path, const std::string& json) {
 
 }  // namespace
 
-RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& program) : program_(program) {
+RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& program,
+                             ExpectSuppressions expect_suppressions)
+    : program_(program), expect_suppressions_(expect_suppressions) {
   command_ = app.add_subcommand("record",
                                 "snug record [options] program [arguments...]\n"
                                 "Record what a program, and all that it starts, allocates and frees: in one file");
   command_->footer(kExamples);
-  command_->add_option("-o,--output", file_, "The recording, with all processes; snug.trace unless given")
-      ->type_name("FILE");
+  file_option_ = command_
+                     ->add_option("-o,--output", file_,
+                                  "The recording, with all processes; snug.trace unless given, and none with --leaks")
+                     ->type_name("FILE");
   command_->add_flag("--force", overwrites_, "Overwrite a file that exists");
   command_->add_option("--allocator", allocator_, "Record on this allocator, instead of the program's own")
       ->type_name("NAME|PATH");
@@ -249,6 +283,19 @@ RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& prog
                    "Where to write, as JSON, what was recorded of which process; - is standard output")
       ->type_name("FILE");
   command_->add_flag("--paused", is_paused_, "Record nothing before SIGUSR1");
+  auto* leaks = command_->add_flag(
+      "--leaks", says_leaks_, "Say what is never freed, by stack, at the end, and at each SIGUSR2: implies --stacks");
+  command_
+      ->add_option("--suppressions", suppressions_,
+                   "What is never freed on purpose: lines leak:PATTERN, as LeakSanitizer has them")
+      ->needs(leaks)
+      ->type_name("FILE");
+  command_
+      ->add_option("--leaks-exit-code", leaks_exit_code_,
+                   "The exit status if something is never freed and the program's is 0; 0, its own, unless given")
+      ->needs(leaks)
+      ->check(number_within(0, 255))
+      ->type_name("N");
 }
 
 int RecordCommand::execute() const {
@@ -266,8 +313,15 @@ int RecordCommand::execute() const {
 
 // The program's status, as wait() has it.
 int RecordCommand::record(Command& command, const std::string& library) const {
-  expect_writable(file_, overwrites_ ? Existing::kOverwrite : Existing::kKeep);
-  Recording recording(file_, level_, with_stacks_);
+  std::optional<TemporaryFolder> folder;
+  if (says_leaks_ && file_option_->count() == 0) folder.emplace();
+  const std::string kept = folder ? "" : file_;
+  const std::string file = folder ? (folder->path() / "leaks.trace").string() : file_;
+  expect_writable(file, overwrites_ ? Existing::kOverwrite : Existing::kKeep);
+  if (says_leaks_ && fs::exists(file) && !fs::is_regular_file(file))
+    throw UserError(fmt::format("'{}' is no file: --leaks reads what it has recorded", printable(file)));
+  if (!suppressions_.empty()) expect_suppressions_(suppressions_);
+  Recording recording(file, level_, with_stacks_ || says_leaks_);
   if (is_paused_) recording.pause();
   recording.prepare(command.environment, find_recorder_library(), library);
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});
@@ -277,18 +331,25 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   // Not before the program has the signals as they were.
   const IgnoredSignal pipe(SIGPIPE);
   const IgnoredSignal long_file(SIGXFSZ);
+  std::optional<LeakReports> leaks;
+  if (says_leaks_) leaks.emplace(file, suppressions_, signals);
   Run run{.recording = recording, .signals = signals, .program = child.pid(), .has_started = !is_paused_};
+  if (leaks) run.leaks = &*leaks;
   collect_until_end(run);
   recording.finish();
   if (!run.has_started) say("snug record: --paused, and no SIGUSR1 came: no allocation has been recorded\n");
   const std::vector<RecordedProcess>& processes = recording.processes();
-  if (!processes.empty()) print_summary(file_, recording.file().bytes(), processes);
+  if (!processes.empty()) print_summary(kept, recording.file().bytes(), processes);
+  const bool are_told = !leaks || processes.empty() || leaks->finish();
   if (!json_file_.empty())
-    write_json(json_file_, json_of(file_, recording.file().bytes(), processes, recording.lost()));
+    write_json(json_file_,
+               json_of(kept, recording.file().bytes(), processes, recording.lost(), leaks ? &*leaks : nullptr));
   if (!recording.lost().empty()) say(lost_text(recording.lost(), recording.room()));
   const bool is_whole = !recording.has_failed() && recording.lost().empty();
   const bool has_some = !processes.empty() || recording.file().bytes() != 0;
   if (!is_whole) return (has_some ? kExitDamaged : EXIT_FAILURE) << 8;  // as wait() would tell it
+  if (!are_told) return EXIT_FAILURE << 8;
+  if (run.status == 0 && leaks && !processes.empty() && leaks->leaked_blocks() != 0) return leaks_exit_code_ << 8;
   if (has_some) return run.status;
   throw UserError(fmt::format("nothing was recorded; `snug doctor {}` tells what stands in the way", program_.front()),
                   EXIT_FAILURE);

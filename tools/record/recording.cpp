@@ -128,6 +128,15 @@ void Recording::resume() {
   }
 }
 
+void Recording::save_all() {
+  discover();
+  for (Running& running : running_) {
+    running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
+    running.trace->catch_up();
+    running.trace->save_all();
+  }
+}
+
 template <class Work>
 bool Recording::attempt(const std::string& what, Work work) {
   try {

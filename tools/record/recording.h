@@ -56,6 +56,9 @@ class Recording {
   void pause();
   void resume();
 
+  // Hands the file what the processes have done by now: a reader sees it.
+  void save_all();
+
   // Marks processes that have ended. What such a process has done is in its ring by then, and its status can be had.
   void mark_ended();
   // Takes what is there, and finishes the traces of processes that were marked.

@@ -17,6 +17,7 @@
 #include "input/trace_input.h"
 #include "library/allocator_catalogue.h"
 #include "library/snug_library.h"
+#include "report_command/leak_table.h"
 #include "report_command/report_check.h"
 #include "report_command/report_data.h"
 #include "report_command/report_page.h"
@@ -53,6 +54,8 @@ constexpr const char* kExamples = R"(Examples:
       For a test: ends with 1, and says by what, if the recording does not keep these limits.
   snug report job.trace --check 'leaked<1M' --suppressions lsan.supp
       The same without what is never freed on purpose: lines as leak:make_table, as LeakSanitizer reads them.
+  snug report job.trace --leaks
+      What lives where the recording ends, by stack: what snug record --leaks says of a program at once.
 
 Functions are named if the recording has stacks (snug record --stacks). Short-lived are blocks that their thread frees
 within --temporary of its own calls. What a block takes is told as of snug's size classes.
@@ -82,6 +85,16 @@ struct Read {
   CallOwners owners;
   ReportedTrace trace;
 };
+
+std::string dumped(const nlohmann::ordered_json& data) {
+  return data.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int exit_status(std::FILE* people, bool is_damaged) {
+  if (std::fflush(people) != 0 || std::ferror(people) != 0)
+    throw UserError("cannot write to standard output: disk full or pipe closed");
+  return is_damaged ? kExitDamaged : EXIT_SUCCESS;
+}
 
 }  // namespace
 
@@ -114,6 +127,8 @@ ReportCommand::ReportCommand(CLI::App& app) {
                        "What is never freed on purpose: lines leak:PATTERN, as LeakSanitizer has them; no finding, and "
                        "not counted by --check leaked")
           ->type_name("FILE");
+  auto* leaks = command_->add_flag("--leaks", shows_leaks_,
+                                   "Instead of sentences what is never freed, stack by stack; --json: the same");
   command_->add_option("--against", against_, "Another recording, to compare with")->type_name("FILE");
   command_->add_option("--against-process", against_process_, "Of that recording which process, as --process")
       ->type_name("N|NAME");
@@ -144,6 +159,8 @@ ReportCommand::ReportCommand(CLI::App& app) {
       ->type_name("N");
   command_->add_option("--library", library_, "The libsnug.so to replay on, instead of the one beside this tool")
       ->type_name("PATH");
+  for (const char* const other : {"-o", "--check", "--against", "--replay", "--recorded-speed"})
+    leaks->excludes(command_->get_option(other));
 }
 
 // Before a long reading, not after it. Nothing is made of what may be refused yet.
@@ -175,6 +192,7 @@ bool ReportCommand::writes_json_to_standard_output() const {
 }
 
 bool ReportCommand::replays() const {
+  if (shows_leaks_) return false;
   const bool wants_data = json_option_->count() > 0 || !page_file_.empty();
   return (wants_data && !replays_not_ && at_.empty()) || asks_for_replay();
 }
@@ -197,12 +215,24 @@ void ReportCommand::write(const std::string& path, const std::string& text) {
   fmt::print(stderr, "snug report: {}, {} KiB\n", printable(path), text.size() / 1024 + 1);
 }
 
+int ReportCommand::show_leaks(LeakSuppressions* suppressions) const {
+  const Read read(file_, process_, temporary_events_, SIZE_MAX, suppressions);
+  const LeakTable leaks(read.tree);
+  std::FILE* const people = writes_json_to_standard_output() ? stderr : stdout;
+  fmt::print(people, "{}", leaks.text(read.trace, read.history));
+  if (suppressions != nullptr) fmt::print(people, "\n{}", suppressions->text());
+  if (!read.trace.has_stacks) fmt::print(people, "With stacks this names functions: snug record --stacks.\n");
+  if (json_option_->count() > 0) write(json_file_, dumped(leaks.json(read.trace, read.history, suppressions)));
+  return exit_status(people, read.input.is_damaged() || read.history.impossible() != 0 || read.history.events() == 0);
+}
+
 int ReportCommand::execute() const {
   const std::optional<ReportCheck> check =
       check_option_->count() == 0 ? std::nullopt : std::optional<ReportCheck>(limits_);
   std::optional<LeakSuppressions> suppressions;
   if (suppressions_option_->count() != 0) suppressions.emplace(suppressions_);
   expect_outputs();
+  if (shows_leaks_) return show_leaks(suppressions ? &*suppressions : nullptr);
   std::vector<Allocator> allocators;
   if (replays()) allocators = find_allocators(allocators_, find_snug_library(library_), "--replay");
   const bool wants_json = json_option_->count() > 0;
@@ -250,12 +280,10 @@ int ReportCommand::execute() const {
     }
   }
   if (!page_file_.empty()) write(page_file_, report_page(data));
-  if (wants_json) write(json_file_, data.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  if (std::fflush(people) != 0 || std::ferror(people) != 0)
-    throw UserError("cannot write to standard output: disk full or pipe closed");
-  if (!kept) return EXIT_FAILURE;
+  if (wants_json) write(json_file_, dumped(data));
   is_damaged = is_damaged || read.history.impossible() != 0 || read.history.events() == 0;
-  return is_damaged ? kExitDamaged : EXIT_SUCCESS;
+  const int status = exit_status(people, is_damaged);
+  return kept ? status : EXIT_FAILURE;
 }
 
 }  // namespace snug::tool

@@ -8,6 +8,7 @@
 
 #include "process/c_library.h"
 #include "report_command/heap_history.h"
+#include "report_command/leak_suppressions.h"
 
 namespace snug::tool {
 
@@ -20,6 +21,7 @@ class ReportCommand {
 
  private:
   void expect_outputs() const;
+  int show_leaks(LeakSuppressions* suppressions) const;
   bool writes_json_to_standard_output() const;
   bool asks_for_replay() const { return replay_option_->count() > 0 || as_recorded_; }
   bool replays() const;
@@ -45,6 +47,7 @@ class ReportCommand {
   bool forces_ = false;
   bool replays_not_ = false;
   bool as_recorded_ = false;
+  bool shows_leaks_ = false;
 };
 
 }  // namespace snug::tool
