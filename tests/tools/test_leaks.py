@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from tool_under_test import SHELL, TOOL, clean_environment, snug
 
 PLANTED = os.environ["REPORT_PLANTED"]
+MADE = os.environ["PERF_MAP"]
 HELD = os.environ["LEAKS_HELD"]
 LEAKED = {"bytes": 3000 * 1000, "blocks": 3000}
 # What glibc keeps of its own.
@@ -124,6 +126,79 @@ class Leaks(unittest.TestCase):
         leaks = json.loads(Path(self.path("told.json")).read_text())["leaks"]
         held = [[stack for stack in one["stacks"] if any(call["function"] == "hold_blocks" for call in stack["calls"])] for one in leaks]
         self.assertEqual([sum(stack["bytes"] for stack in stacks) for stacks in held], [1000 * 3000, 0, 0], "".join(lines))
+
+
+class MadeCode(unittest.TestCase):
+    """Functions that a runtime has made, by the map that it writes for perf."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.trace = str(Path(folder.name) / "made.trace")
+
+    def recorded(self, kind):
+        """The path of the map, which the test takes away."""
+        process = snug("record", "--stacks", "-o", self.trace, MADE, kind)
+        if process.returncode == 77:
+            self.skipTest("no code for this processor")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        path = Path(process.stdout.strip())
+        self.addCleanup(path.unlink, missing_ok=True)
+        return path
+
+    def calls(self):
+        stacks = json.loads(snug("report", "--leaks", "--json", self.trace).stdout)["stacks"]
+        [stack] = [stack for stack in stacks if stack["bytes"] == 1000 * 3000]
+        return [(call["function"], call["place"]) for call in stack["calls"]]
+
+    def test_functions_have_the_names_of_the_map(self):
+        self.recorded("python")
+        calls = self.calls()
+        self.assertEqual(calls[0][0], "hold_blocks")
+        self.assertEqual(calls[1], ("py::Job.run", "job.py"))
+        self.assertRegex(snug("trace", "export", self.trace, "--to", "collapsed").stdout, r"(?m)py::Job\.run;hold_blocks 3000000$")
+
+    def test_a_name_of_another_runtime_is_whole(self):
+        self.recorded("other")
+        self.assertEqual(self.calls()[1], ("LazyCompile:~run job.js:1:2", ""))
+
+    def test_a_map_of_another_process_of_the_number_is_not_read(self):
+        path = self.recorded("python")
+        written = path.stat().st_mtime
+        for seconds in (-1000, 1000):
+            os.utime(path, (written + seconds, written + seconds))
+            self.assertRegex(self.calls()[1][0], "^0x")
+        os.utime(path, (written, written))
+        self.assertEqual(self.calls()[1][0], "py::Job.run")
+        aside = self.trace + ".map"
+        path.rename(aside)
+        path.symlink_to(aside)
+        self.assertRegex(self.calls()[1][0], "^0x", "a link may lead anywhere")
+
+
+def python_with_map():
+    """A Python of 3.12 or later, or None."""
+    names = [shutil.which(f"python3.{minor}") for minor in range(12, 16)] + [str(path) for path in Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python3")]
+    for name in filter(None, names):
+        if subprocess.run([name, "-X", "perf", "-c", "import sys; sys.exit(not sys.is_stack_trampoline_active())"], capture_output=True,
+                          check=False).returncode == 0:
+            return name
+    return None
+
+
+class PythonsFunctions(unittest.TestCase):
+    JOB = "import os\ndef keep_all():\n    return [bytearray(5000) for _ in range(1000)]\nkept = keep_all()\nprint(os.getpid(), flush=True)\nos._exit(0)\n"
+
+    @unittest.skipUnless(python_with_map(), "no Python of 3.12 or later")
+    def test_they_own_what_the_interpreter_allocates_for_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "job.py").write_text(self.JOB)
+            trace = f"{folder}/t"
+            process = snug("record", "--stacks", "-o", trace, python_with_map(), f"{folder}/job.py", PYTHONPERFSUPPORT="1")
+            report = snug("report", trace)
+            Path(f"/tmp/perf-{process.stdout.strip()}.map").unlink()
+            self.assertIn("1. 4.8 MiB in 1,001 blocks of py::keep_all (job.py)", report.stdout.replace("1,000 blocks", "1,001 blocks"))
+            self.assertIn("functions of Python have no names here: ", snug("report", trace).stderr)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ std::string place_text(const Symbol& symbol, const CallFrame& frame, const CallS
   return module == stacks.modules().end() ? "" : base_name(module->second.path);
 }
 
+bool is_of_python(const CallFrame& frame, const CallStacks& stacks) {
+  const auto module = stacks.modules().find(frame.module);
+  return module != stacks.modules().end() && is_python(module->second);
+}
+
 void add_own(CallNode& into, const CallNode& node) {
   into += node;
   into.series.add(node.series);
@@ -124,10 +129,13 @@ int CallTree::node_of(std::uint64_t stack, const CallStacks& stacks, const Symbo
   for (auto frame = unknown.rbegin(); frame != unknown.rend(); ++frame) {
     const std::vector<Symbol>& functions = symbols.at(frame->second);
     for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+      const bool is_called_by_python = node != kNoCaller && nodes_[static_cast<std::size_t>(node)].is_python;
       node = child(node, printable(function->function));
       CallNode& of_function = nodes_[static_cast<std::size_t>(node)];
       if (of_function.place.empty()) of_function.place = place_text(*function, frame->second, stacks);
-      of_function.is_plumbing = is_plumbing(function->function, function->file);
+      const bool is_own = function->function.starts_with(kPython);
+      of_function.is_python = is_own || (is_called_by_python && is_of_python(frame->second, stacks));
+      of_function.is_plumbing = is_plumbing(function->function, function->file) || (of_function.is_python && !is_own);
     }
     by_stack_.emplace(frame->first, node);
   }

@@ -48,6 +48,7 @@ struct CallNode : CallSums {
   std::string place;  // file and line of the source, or the module; empty if neither is known
   int caller = kNoCaller;
   bool is_plumbing = false;  // of a language's own library, see is_plumbing()
+  bool is_python = false;    // a function of Python, or of the interpreter and called by one
   SlicedSeries<StackSums> series;
 };
 

@@ -70,7 +70,8 @@ struct Read {
        const std::string& at, LeakSuppressions* suppressions = nullptr)
       : input(path, Telling::kAll, process),
         history(until(input, at), temporary_events),
-        tree(history, Symbols(history.stacks()), most_nodes, suppressions),
+        tree(history, Symbols(history.stacks(), perf_map_of(input, history.stacks(), history.last_time())), most_nodes,
+             suppressions),
         owners(tree),
         trace(reported_trace(input, history, process.empty() && input.index().processes().size() > 1)) {}
 

@@ -59,7 +59,7 @@ void put_collapsed(TraceInput& input, StackMeasure measure, const Put& put) {
   const bool has_stacks = std::ranges::any_of(profile.weights(), [](const auto& stack) { return stack.first != 0; });
   if (!has_stacks && !profile.weights().empty())
     throw UserError(fmt::format("'{}' has no stacks: record the program with snug record --stacks", input.path()));
-  const Symbols symbols(profile.stacks());
+  const Symbols symbols(profile.stacks(), perf_map_of(input, profile.stacks(), profile.duration()));
   std::map<std::string, std::uint64_t> lines;
   for (const auto& [stack, weight] : profile.weights())
     lines[collapsed(profile.stacks().frames_of(stack), symbols)] += value_of(weight, measure);
@@ -69,7 +69,7 @@ void put_collapsed(TraceInput& input, StackMeasure measure, const Put& put) {
 
 void put_pprof(TraceInput& input, const Put& put) {
   const StackProfile profile(input);
-  const Symbols symbols(profile.stacks());
+  const Symbols symbols(profile.stacks(), perf_map_of(input, profile.stacks(), profile.duration()));
   PprofProfile out;
   // The first is taken for the program.
   const auto& modules = profile.stacks().modules();

@@ -33,9 +33,16 @@ void take_source(const std::string& text, Symbol& symbol) {
   std::from_chars(text.data() + colon + 1, text.data() + text.size(), symbol.line);
 }
 
+// As a map for perf has it: Python's are "py::FUNCTION:FILE".
+Symbol symbol_of(const std::string& name) {
+  const std::size_t colon = name.starts_with(kPython) ? name.find(':', kPython.size()) : std::string::npos;
+  if (colon == std::string::npos) return {.function = name, .file = {}};
+  return {.function = name.substr(0, colon), .file = name.substr(colon + 1)};
+}
+
 }  // namespace
 
-Symbols::Symbols(const CallStacks& stacks) {
+Symbols::Symbols(const CallStacks& stacks, const PerfMap& map) {
   std::map<std::uint64_t, std::set<std::uint64_t>> addresses;
   for (const auto& [stack, frame] : stacks.frames()) {
     addresses[frame.module].insert(frame.address);
@@ -62,6 +69,9 @@ Symbols::Symbols(const CallStacks& stacks) {
       if (into != nullptr && symbol.function != "??") into->push_back(symbol);
     }
   }
+  for (auto& [place, symbols] : symbols_)
+    if (const std::string* const name = place.first == 0 ? map.name_at(place.second) : nullptr; name != nullptr)
+      symbols.push_back(symbol_of(*name));
   for (auto& [place, symbols] : symbols_)
     if (symbols.empty()) symbols.push_back({.function = stacks.place_of({0, place.first, place.second}), .file = {}});
 }

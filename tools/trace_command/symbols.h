@@ -1,17 +1,23 @@
 // Symbols: names of functions for the addresses of a trace's stacks. They are asked of llvm-symbolizer, or else of
 // addr2line: one run for each module with a file that is there and has the recorded build-id. Both know the tables of
-// symbols, DWARF, inlined functions, and files of debugging information that lie apart.
+// symbols, DWARF, inlined functions, and files of debugging information that lie apart. Code of no file has names in a
+// map for perf, if there is one.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "trace_command/call_stacks.h"
+#include "trace_command/perf_map.h"
 
 namespace snug::tool {
+
+// What names of Python's functions begin with.
+inline constexpr std::string_view kPython = "py::";
 
 struct Symbol {
   std::string function;
@@ -22,7 +28,7 @@ struct Symbol {
 class Symbols {
  public:
   // Of every frame. What stands in the way is said on standard error, a line for each module.
-  explicit Symbols(const CallStacks& stacks);
+  explicit Symbols(const CallStacks& stacks, const PerfMap& map = {});
 
   // Innermost first: where functions are inlined, one address is in several. Never empty: without a name it is
   // "module+0x12".
