@@ -29,7 +29,7 @@ constexpr const char* kExamples = R"(Examples:
   snug profile ./server --port 7000
       Runs it on snug with the heap profile; at its end, which stacks hold its memory.
   snug profile --peak -o prof.pb ./job && go tool pprof -http=: prof.pb
-      What was live when most was; the profile itself for pprof, Pyroscope or speedscope.
+      What was live when most was; the profile itself for pprof.
   snug profile --allocated --collapsed stacks.txt ./job
       What was allocated in all; one line a stack, as flamegraph.pl takes it.
   snug profile 1234
