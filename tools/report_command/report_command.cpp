@@ -217,7 +217,7 @@ void ReportCommand::write(const std::string& path, const std::string& text) {
 }
 
 int ReportCommand::show_leaks(LeakSuppressions* suppressions) const {
-  const Read read(file_, process_, temporary_events_, SIZE_MAX, suppressions);
+  const Read read(file_, process_, temporary_events_, SIZE_MAX, at_, suppressions);
   const LeakTable leaks(read.tree);
   std::FILE* const people = writes_json_to_standard_output() ? stderr : stdout;
   fmt::print(people, "{}", leaks.text(read.trace, read.history));
