@@ -8,8 +8,9 @@
  * A block of a heap is freed as any other, by free() or snug_free(), from any thread, or stays until the heap is
  * destroyed. snug_realloc() and realloc() keep a block in its heap. C++'s delete takes it as well, but with
  * sized_delete:trust. Blocks of different heaps never share an OS page. snug_get_stats(), snug_malloc_trim() and
- * snug_check() see all heaps; the profile (snug/profile.h) sees their large blocks alone; check:on finds what a process
- * without it finds.
+ * snug_check() see all heaps; the profile (snug/profile.h) sees their large blocks alone. check:on looks
+ * at their blocks as at malloc's, and names the heap of one that is used after its heap was destroyed; delete is for
+ * blocks of new in a scope then.
  *
  * Any thread may use any heap at any time. Where a function says that it has the heap for itself, no other thread may
  * be using the heap or freeing a block of it meanwhile. A thread that uses a heap often has a cache of free blocks for
@@ -60,7 +61,7 @@ struct snug_heap_options {
 SNUG_API snug_heap* snug_heap_create(const struct snug_heap_options* options);
 /* Ends the heap and all of its blocks; has the heap for itself. Returns 0; or EBUSY, and has done nothing, if blocks
  * are in use and the heap was created with SNUG_HEAP_MUST_BE_EMPTY. NULL is ignored. O(slabs, large blocks and caches):
- * a slab is a row of blocks of one size, 16 KiB to 256 KiB. */
+ * a slab is a row of blocks of one size, 16 KiB to 256 KiB; with check:on O(blocks). */
 SNUG_API int snug_heap_destroy(snug_heap* heap);
 
 /* As the functions of the same names without `heap`. O(1), but for what the OS has to give. */
@@ -81,10 +82,9 @@ SNUG_API size_t snug_heap_malloc_batch(snug_heap* heap, size_t size, void** bloc
  *
  * Blocks that the code frees go where they came from, whichever scope is in force, and realloc keeps a block in its
  * heap. What a library keeps for later (a buffer of stdio's, a table that it makes at first use) lies in the heap as
- * well: destroy the heap only if nothing of that is used again. snug_malloc_uncached() knows no scope, nor does a
- * process with check:on. Entering the first scope and leaving the last empty the thread's cache for malloc's own heap:
- * some microseconds, and more for what is allocated next. In a scope malloc and free cost about 60 and 100 instructions
- * instead of 13 and 16. */
+ * well: destroy the heap only if nothing of that is used again. snug_malloc_uncached() knows no scope. Entering the
+ * first scope and leaving the last empty the thread's cache for malloc's own heap: some microseconds, and more for what
+ * is allocated next. In a scope malloc and free cost about 60 and 100 instructions instead of 13 and 16. */
 SNUG_API snug_heap* snug_heap_enter(snug_heap* heap);
 /* `before` is what the matching snug_heap_enter() has returned. */
 SNUG_API void snug_heap_leave(snug_heap* before);

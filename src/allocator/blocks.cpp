@@ -150,7 +150,7 @@ void* refill_sampled(size_t size_class, size_t size) {
 void deallocate_plain_slow(void* block, size_t scaled_class) {
   if (scaled_class != 0)
     deallocate_of_class(scaled_class, block);
-  else
+  else if (!allocator.user_heaps.are_used() || !release_in_heap(block))
     deallocate_large(block, "free");
 }
 
@@ -161,8 +161,8 @@ SNUG_COLD void deallocate_otherwise(void* block, BlockOrigin fits, size_t told) 
   if (block == nullptr) return;
   const size_t scaled_class = class_at(block);
   if (own_part != nullptr && scaled_class != 0) return defer_free(block);
-  if (allocator.user_heaps.are_used() && scaled_class == 0 && release_in_heap(block)) return;
   if (scaled_class == 0 && allocator.is_checked()) return deallocate_checked(block, fits, told);
+  if (allocator.user_heaps.are_used() && scaled_class == 0 && release_in_heap(block)) return;
   ErrnoKeeper keeper;
   if (scaled_class != 0)
     deallocate_of_class(scaled_class, block);
@@ -196,7 +196,10 @@ void* allocate_large_if_plain(size_t size) noexcept {
 
 void* allocate_uncached(size_t size) noexcept {
   if (!allocator.ensure_open()) return out_of_memory();
-  if (allocator.is_checked()) return allocate_checked(size, BlockOrigin::kMalloc);
+  if (allocator.is_checked()) {
+    const ScopePause pause;
+    return allocate_checked(size, BlockOrigin::kMalloc);
+  }
   if (ThreadPart* const part = announced_part(); part != nullptr) return allocate_uncounted_in_part(part, size);
   if (size > allocator.table->max_size) return allocate_plain_large({.size = size});
   void* block = counted(insist_on_class(size, [size](size_t size_class) {
@@ -276,9 +279,9 @@ size_t usable_size(const void* block, const char* call) {
   if (const size_t scaled_class = class_at(block); scaled_class != 0)
     return allocator.table->classes[scaled_class / kClassScale].block_size;
   if (allocator.real_time.contains(block)) return usable_in_region(block, call);
+  if (allocator.is_checked()) return checked_size(block, call);
   if (allocator.user_heaps.are_used())
     if (const size_t usable = usable_in_heap(block); usable != 0) return usable;
-  if (allocator.is_checked()) return checked_size(block, call);
   if (allocator.guarded.contains(block)) return allocator.guarded.size_of(block, call);
   if (allocator.profile.has_been_on())
     if (const size_t sampled = sampled_size(block, call); sampled != 0) return sampled;
@@ -321,8 +324,8 @@ void* move_from_slab(void* block, size_t usable, size_t size, const char* call) 
 
 void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept {
   if (allocator.real_time.contains(block)) return resize_in_region(block, size, call);
-  if (void* resized; allocator.user_heaps.are_used() && resize_in_heap(block, size, &resized)) return resized;
   if (allocator.is_checked()) return resize_checked(block, size, call);
+  if (void* resized; allocator.user_heaps.are_used() && resize_in_heap(block, size, &resized)) return resized;
   if (size > allocator.table->max_size && allocator.is_open() && allocator.large_blocks.fits(block, size)) return block;
   const size_t usable = usable_size(block, call);
   if (size > PTRDIFF_MAX) return out_of_memory();

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocator/allocator.h"
+#include "allocator/heap_blocks.h"
 #include "allocator/plain_blocks.h"
 #include "allocator/refusal.h"
 #include "base/bits.h"
@@ -43,8 +44,13 @@ SNUG_ALWAYS_INLINE void* dressed(void* block, size_t usable, size_t size, BlockO
     note_event(block, usable, BlockNotes::Which::kAllocation, frame);
   return block;
 }
+// What a live block outside of malloc's slabs may use; 0 if none starts there.
+size_t usable_elsewhere(const void* block) {
+  const size_t usable = allocator.user_heaps.are_used() ? usable_in_heap(block) : 0;
+  return usable != 0 ? usable : allocator.large_blocks.usable_size(block);
+}
 void* dressed_large(void* block, size_t size, BlockOrigin origin, const void* frame) {
-  return dressed(block, block != nullptr ? allocator.large_blocks.usable_size(block) : 0, size, origin, frame);
+  return dressed(block, block != nullptr ? usable_elsewhere(block) : 0, size, origin, frame);
 }
 // A block of whatever kind.
 void* dressed_any(void* block, size_t size, BlockOrigin origin, const void* frame) {
@@ -65,6 +71,10 @@ CallStack stack_of(const void* block, size_t usable, BlockNotes::Which which) {
 // What is known of a block, for the report that ends the process. `note` is null if it cannot be read.
 SNUG_COLD ReportedBlock known_of(const void* block, size_t usable, const BlockNote* note) {
   ReportedBlock known{.start = block, .usable = usable, .note = note};
+  if (const UserHeap* const heap = heap_of(block); heap != nullptr) {
+    known.heap = heap->name();
+    known.is_heap_ended = !heap->is_live();
+  }
   if (!allocator.notes.keeps_events()) return known;
   known.has_stacks = true;
   known.allocated = stack_of(block, usable, BlockNotes::Which::kAllocation);
@@ -82,7 +92,7 @@ SNUG_COLD ReportedBlock known_of(const void* block, size_t usable, const BlockNo
 // For an address that no slab covers and at which no large block starts.
 [[noreturn]] SNUG_COLD void die_of_no_large_start(const void* address, const char* call) {
   const void* start = allocator.large_blocks.block_around(address);
-  const size_t usable = start != nullptr ? allocator.large_blocks.usable_size(start) : 0;
+  const size_t usable = start != nullptr ? usable_elsewhere(start) : 0;
   if (usable != 0) die_inside(address, start, usable, call);
   deallocate_large(const_cast<void*>(address), call);  // reports the reason, and ends the process
   abort();
@@ -93,30 +103,36 @@ SNUG_ALWAYS_INLINE const Slab& slab_of(const void* block) {
   return *allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>();
 }
 
-// The usable size of the block that starts there; ends the process if none does.
-SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
-  const size_t scaled_class = plain_class_at(block);
-  if (scaled_class == 0) {
-    const size_t usable = allocator.large_blocks.usable_size(block);
-    if (usable == 0) die_of_no_large_start(block, call);
-    return usable;
-  }
-  const SizeClass& sizes = allocator.table->classes[scaled_class / kClassScale];
-  const Slab& slab = slab_of(block);
+// The block's size in the slab; ends the process if none starts there.
+SNUG_ALWAYS_INLINE size_t usable_in_slab(const Slab& slab, const SizeClass& sizes, const void* block,
+                                         const char* call) {
   if (slab.has_block_at(sizes, block)) [[likely]]
     return sizes.block_size;
   const size_t offset = address_of(block) - address_of(slab.start);
   die_inside(block, slab.start + offset / sizes.block_size * sizes.block_size, sizes.block_size, call);
 }
 
+// The usable size of the block that starts there; ends the process if none does.
+SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
+  const size_t scaled_class = plain_class_at(block);
+  if (scaled_class == 0) {
+    if (const HeapSlab* const own = allocator.user_heaps.slab_at(block); own != nullptr)
+      return usable_in_slab(own->slab, allocator.table->classes[own->slab.size_class], block, call);
+    const size_t usable = usable_elsewhere(block);
+    if (usable == 0) die_of_no_large_start(block, call);
+    return usable;
+  }
+  return usable_in_slab(slab_of(block), allocator.table->classes[scaled_class / kClassScale], block, call);
+}
+
 // For a block with a note that reads as zeros: either it is free, and its memory was purged since, or zeros were
 // written over the note. The slab's bitmap tells which, and of a block without a slab the second is assumed; the bitmap
 // is read without a lock, as the process ends anyway.
 SNUG_COLD const char* what_blanked(const void* block) {
-  const size_t scaled_class = plain_class_at(block);
-  if (scaled_class == 0) return kOverrun;
-  return slab_of(block).is_free_at(allocator.table->classes[scaled_class / kClassScale], block) ? kAlreadyFree
-                                                                                                : kOverrun;
+  const HeapSlab* const own = allocator.user_heaps.slab_at(block);
+  if (own == nullptr && plain_class_at(block) == 0) return kOverrun;
+  const Slab& slab = own != nullptr ? own->slab : slab_of(block);
+  return slab.is_free_at(allocator.table->classes[slab.size_class], block) ? kAlreadyFree : kOverrun;
 }
 
 struct Inspected {
@@ -124,17 +140,20 @@ struct Inspected {
   BlockNote note;
 };
 
-// Ends the process unless the block is live and its canary is whole.
-SNUG_ALWAYS_INLINE Inspected inspect(const void* block, const char* call) {
-  Inspected seen{usable_at_start(block, call), {}};
+// Ends the process unless the block is live and its canary is whole. `address` is what the program passed.
+SNUG_ALWAYS_INLINE Inspected inspect(const void* block, size_t usable, const char* call, const void* address) {
+  Inspected seen{usable, {}};
   if (!allocator.notes.read(block, seen.usable, &seen.note)) {
     const bool blank = allocator.notes.is_blank(block, seen.usable);
-    die_of_block(call, block, blank ? what_blanked(block) : kOverrun, known_of(block, seen.usable, nullptr));
+    die_of_block(call, address, blank ? what_blanked(block) : kOverrun, known_of(block, seen.usable, nullptr));
   }
-  if (!seen.note.is_live) die_of_block(call, block, kAlreadyFree, known_of(block, seen.usable, &seen.note));
+  if (!seen.note.is_live) die_of_block(call, address, kAlreadyFree, known_of(block, seen.usable, &seen.note));
   if (allocator.notes.damage(block, seen.usable, seen.note.size) != seen.usable)
-    die_of_block(call, block, kOverrun, known_of(block, seen.usable, &seen.note));
+    die_of_block(call, address, kOverrun, known_of(block, seen.usable, &seen.note));
   return seen;
+}
+SNUG_ALWAYS_INLINE Inspected inspect(const void* block, const char* call) {
+  return inspect(block, usable_at_start(block, call), call, block);
 }
 
 // How many bytes of a block of the size memory checkers are told of. The trailer lies behind them, and is read in the
@@ -164,16 +183,20 @@ SNUG_ALWAYS_INLINE void look_after_rest(const Rested& rested) {
     die_of_write_after_free(rested, rested.usable - BlockNotes::kTrailer);
 }
 
+void leave(const Rested* leaving, size_t count) {
+  for (size_t i = 0; i != count; ++i) {
+    look_after_rest(leaving[i]);
+    deallocate_plain(leaving[i].block);
+  }
+}
+
 // Admits a block that fills its batch, and frees to the heap the blocks that leave the quarantine for it.
 SNUG_NOINLINE void rest_last(uintptr_t thread, const Rested& rested) {
   ErrnoKeeper keeper;
   Rested leaving[Quarantine::kMostAtOnce];
   for (size_t count = allocator.quarantine.admit_last(thread, rested, leaving);;
        count = allocator.quarantine.fetch(leaving)) {
-    for (size_t i = 0; i != count; ++i) {
-      look_after_rest(leaving[i]);
-      deallocate_plain(leaving[i].block);
-    }
+    leave(leaving, count);
     if (count != Quarantine::kMostAtOnce) return;
   }
 }
@@ -191,12 +214,22 @@ SNUG_ALWAYS_INLINE void rest(const Rested& rested) {
   if (!allocator.quarantine.admit(thread, rested)) rest_last(thread, rested);
 }
 
-SNUG_ALWAYS_INLINE void end_life(void* block, const Inspected& seen, const char* call, const void* frame) {
+SNUG_ALWAYS_INLINE void mark_ended(void* block, const Inspected& seen, const char* call, const void* frame) {
   if (!allocator.notes.end(block, seen.usable, seen.note))
     die_of_block(call, block, kAlreadyFree, known_of(block, seen.usable, &seen.note));
   if (allocator.notes.keeps_events()) [[unlikely]]
     note_event(block, seen.usable, BlockNotes::Which::kFree, frame);
+}
+
+SNUG_ALWAYS_INLINE void end_life(void* block, const Inspected& seen, const char* call, const void* frame) {
+  mark_ended(block, seen, call, frame);
   rest({block, seen.usable, seen.note.size, BlockNotes::trailer_of_freed(seen.note)});
+}
+
+void* resize_plain_large(void* block, size_t bytes) {
+  void* const resized = allocator.large_blocks.resize(block, bytes);
+  if (resized != nullptr) allocator.purge_kept_mappings();
+  return resized;
 }
 
 // Reports a call that frees or resizes blocks of one origin, and was given a block of another.
@@ -208,9 +241,11 @@ SNUG_ALWAYS_INLINE void end_life(void* block, const Inspected& seen, const char*
 
 }  // namespace
 
-void* allocate_checked(size_t size, BlockOrigin origin) noexcept {
+void* allocate_checked(size_t size, BlockOrigin origin, UserHeap* heap) noexcept {
   if (is_too_long(size)) return out_of_memory();
   const size_t bytes = size + allocator.notes.overhead();
+  if (heap != nullptr) [[unlikely]]
+    return dressed_large(allocate_plain_in(*heap, bytes), size, origin, SNUG_FRAME_ADDRESS());
   const ClassTable& table = *allocator.table;
   if (bytes > table.max_size) return dressed_large(allocate_plain(bytes), size, origin, SNUG_FRAME_ADDRESS());
   const size_t size_class = table.class_of(bytes);
@@ -218,21 +253,23 @@ void* allocate_checked(size_t size, BlockOrigin origin) noexcept {
                  SNUG_FRAME_ADDRESS());
 }
 
-void* allocate_checked_zeroed(size_t size) noexcept {
+void* allocate_checked_zeroed(size_t size, UserHeap* heap) noexcept {
   if (is_too_long(size)) return out_of_memory();
-  const size_t bytes = size + allocator.notes.overhead();
-  if (bytes > allocator.table->max_size)
-    return dressed_large(allocate_plain_large({.size = bytes, .zeroed = true}), size, BlockOrigin::kMalloc,
-                         SNUG_FRAME_ADDRESS());
-  void* block = allocate_checked(size, BlockOrigin::kMalloc);
+  const LargeRequest request = {.size = size + allocator.notes.overhead(), .zeroed = true};
+  if (request.size > allocator.table->max_size)
+    return dressed_large(heap != nullptr ? allocate_large_in(*heap, request) : allocate_plain_large(request), size,
+                         BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+  void* block = allocate_checked(size, BlockOrigin::kMalloc, heap);
   if (block != nullptr) memset(block, 0, size);
   return block;
 }
 
-void* allocate_checked_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
+void* allocate_checked_aligned(size_t alignment, size_t size, BlockOrigin origin, UserHeap* heap) noexcept {
   if (is_too_long(size)) return out_of_memory();
-  return dressed_any(allocate_plain_aligned(alignment, size + allocator.notes.overhead()), size, origin,
-                     SNUG_FRAME_ADDRESS());
+  const size_t bytes = size + allocator.notes.overhead();
+  void* const block =
+      heap != nullptr ? allocate_plain_aligned_in(*heap, alignment, bytes) : allocate_plain_aligned(alignment, bytes);
+  return dressed_any(block, size, origin, SNUG_FRAME_ADDRESS());
 }
 
 void deallocate_checked(void* block, BlockOrigin fits, size_t told) noexcept {
@@ -244,32 +281,88 @@ void deallocate_checked(void* block, BlockOrigin fits, size_t told) noexcept {
   end_life(block, seen, call, SNUG_FRAME_ADDRESS());
 }
 
-void* resize_checked(void* block, size_t size, const char* call) noexcept {
+void* resize_checked(void* block, size_t size, const char* call, UserHeap* into) noexcept {
   const Inspected seen = inspect(block, call);
   if (seen.note.origin != BlockOrigin::kMalloc) die_of_mismatch(block, seen, call);
   if (is_too_long(size)) return out_of_memory();
   const size_t bytes = size + allocator.notes.overhead();
-  const size_t scaled_class = plain_class_at(block);
+  const bool is_large = seen.usable > allocator.table->max_size;
   const bool will_be_large = bytes > allocator.table->max_size;
-  if (scaled_class == 0 && will_be_large)
-    if (void* resized = allocator.large_blocks.resize(block, bytes); resized != nullptr) {
-      allocator.purge_kept_mappings();
+  UserHeap* const heap = heap_of(block);
+  const bool stays = into == nullptr || into == heap;
+  if (stays && is_large && will_be_large)
+    if (void* resized = heap != nullptr ? resize_large_in_heap(block, bytes) : resize_plain_large(block, bytes);
+        resized != nullptr)
       return dressed_large(resized, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
-    }
-  if (scaled_class != 0 && !will_be_large && allocator.table->class_of(bytes) == scaled_class / kClassScale)
+  if (stays && !is_large && !will_be_large &&
+      allocator.table->classes[allocator.table->class_of(bytes)].block_size == seen.usable)
     return dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
-  void* fresh =
-      will_be_large ? allocate_plain_large({.size = bytes, .will_grow = size > seen.note.size}) : allocate_plain(bytes);
+  UserHeap* const target = into != nullptr ? into : heap;
+  const ScopePause pause;
+  void* fresh = target != nullptr ? allocate_plain_in(*target, bytes)
+                : will_be_large   ? allocate_plain_large({.size = bytes, .will_grow = size > seen.note.size})
+                                  : allocate_plain(bytes);
   dressed_any(fresh, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   if (fresh == nullptr)
-    return size <= seen.note.size ? dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS())
-                                  : nullptr;
+    return stays && size <= seen.note.size
+               ? dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS())
+               : nullptr;
   memcpy(fresh, block, size < seen.note.size ? size : seen.note.size);
   end_life(block, seen, call, SNUG_FRAME_ADDRESS());
   return fresh;
 }
 
 size_t checked_size(const void* block, const char* call) noexcept { return inspect(block, call).note.size; }
+
+bool is_live_checked(const void* block, size_t usable, size_t* size) noexcept {
+  BlockNote note;
+  const bool is_whole = allocator.notes.read(block, usable, &note);
+  *size = is_whole ? note.size : usable;
+  // In a child of fork a block without a note may be one that a thread of the parent's was about to hand out.
+  return is_whole ? note.is_live : !allocator.user_heaps.have_forked();
+}
+
+// Blocks that end here are linked through their first words, since what rests may bring others home, and so
+// change the lists of slabs that the visit goes through.
+bool destroy_checked(UserHeap& heap) noexcept {
+  static constexpr const char* kCall = "snug_heap_destroy";
+  UserHeaps& heaps = allocator.user_heaps;
+  const auto if_live = [&](auto act) {
+    return heaps.visit(heap, [&](void* block, size_t usable) {
+      size_t size;
+      return is_live_checked(block, usable, &size) ? act(block, usable) : 0;
+    });
+  };
+  if (heaps.must_be_empty(heap) && if_live([](void*, size_t) { return 1; }) != 0) return false;
+  void* ended = nullptr;
+  if_live([&](void* block, size_t usable) {
+    const Inspected seen = inspect(block, usable, kCall, &heap);
+    mark_ended(block, seen, kCall, SNUG_FRAME_ADDRESS());
+    memcpy(block, &ended, sizeof ended);
+    ended = block;
+    return 0;
+  });
+  heaps.rest(heap);
+  while (ended != nullptr) {
+    void* const block = ended;
+    memcpy(&ended, block, sizeof ended);
+    Inspected seen{usable_elsewhere(block), {}};
+    allocator.notes.read(block, seen.usable, &seen.note);
+    rest({block, seen.usable, seen.note.size, seen.note.trailer});
+  }
+  heaps.end_if_empty(heap);
+  return true;
+}
+
+bool release_rested() noexcept {
+  Rested leaving[Quarantine::kMostAtOnce];
+  bool any = false;
+  while (const size_t count = allocator.quarantine.fetch_all(leaving)) {
+    leave(leaving, count);
+    any = true;
+  }
+  return any;
+}
 
 void end_quarantine() noexcept {
   Rested leaving[Quarantine::kMostAtOnce];

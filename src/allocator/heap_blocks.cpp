@@ -20,8 +20,10 @@ constexpr const char* kNoHeap = "not a heap, or it was destroyed";
 
 size_t class_size(size_t size_class) { return allocator.table->classes[size_class].block_size; }
 
-// Asks the program to free something for a request that the heap's limit refuses. False if nothing was freed.
+// For a request that the heap's limit refuses: what rests in the quarantine comes home, then the program is asked to
+// free something. False if nothing was freed.
 bool ask_at_limit(UserHeap& heap, size_t size) {
+  if (allocator.is_checked() && release_rested()) return true;
   if (!allocator.pressure.may_ask(SNUG_PRESSURE_HARD)) return false;
   const HeapFigures figures = allocator.user_heaps.figures(heap);
   if (size > figures.limit) return false;  // whatever is freed
@@ -60,7 +62,9 @@ void* block_of_class(UserHeap& heap, size_t size_class) {
   bool at_limit = false;
   const auto attempt = [&] {
     at_limit = false;
-    return allocator.user_heaps.take(heap, size_class, thread_cache() != nullptr, &at_limit);
+    // In a checked process heaps have no caches, so that one that was destroyed sees when its last block comes home.
+    const bool may_cache = !allocator.is_checked() && thread_cache() != nullptr;
+    return allocator.user_heaps.take(heap, size_class, may_cache, &at_limit);
   };
   void* block = attempt();
   while (block == nullptr && at_limit && ask_at_limit(heap, size)) block = attempt();
@@ -91,8 +95,32 @@ Place place_of(const void* block) {
   return large == nullptr ? Place() : Place{large->heap, nullptr, large->bytes};
 }
 
-// A large block at another large size, without copying; null if that cannot be done.
-void* resized_large(void* block, size_t size) {
+void* copied(UserHeap& heap, void* block, size_t usable, size_t size) {
+  void* const fresh = allocate_plain_in(heap, size);
+  if (fresh == nullptr) return nullptr;
+  memcpy(fresh, block, min(size, usable));
+  deallocate(block);
+  return fresh;
+}
+
+// The block at its new size, in its heap.
+void* resized_in(const Place& place, void* block, size_t size) {
+  UserHeap& heap = *place.heap;
+  const size_t usable = place.usable;
+  if (place.slab == nullptr && size > allocator.table->max_size) {
+    if (allocator.large_blocks.fits(block, size)) return block;
+    void* const resized = resize_large_in_heap(block, size);
+    if (resized != nullptr) return resized;
+  } else if (size <= usable && usable - size <= usable / 2) {
+    return block;
+  }
+  void* const moved = copied(heap, block, usable, size);
+  return moved == nullptr && size <= usable ? block : moved;
+}
+
+}  // namespace
+
+void* resize_large_in_heap(void* block, size_t size) noexcept {
   HeapLarge* const large = allocator.user_heaps.strike_off(block);
   if (large == nullptr) die_of_misuse("realloc", block, kAlreadyFree);
   UserHeap& heap = *large->heap;
@@ -107,36 +135,11 @@ void* resized_large(void* block, size_t size) {
   }
   allocator.user_heaps.let_go(heap, counted - large->bytes);
   allocator.user_heaps.enlist(large);
+  allocator.purge_kept_mappings();
+  allocator.relieve_if_passed();
+  if (heap.soft_limit().is_passed()) relieve_as_passed(heap);
   return resized;
 }
-
-void* copied(UserHeap& heap, void* block, size_t usable, size_t size) {
-  void* const fresh = allocate_in_slow(&heap, size);
-  if (fresh == nullptr) return nullptr;
-  memcpy(fresh, block, min(size, usable));
-  deallocate(block);
-  return fresh;
-}
-
-// The block at its new size, in its heap.
-void* resized_in(const Place& place, void* block, size_t size) {
-  UserHeap& heap = *place.heap;
-  const size_t usable = place.usable;
-  if (place.slab == nullptr && size > allocator.table->max_size) {
-    if (allocator.large_blocks.fits(block, size)) return block;
-    void* const resized = resized_large(block, size);
-    allocator.purge_kept_mappings();
-    allocator.relieve_if_passed();
-    if (heap.soft_limit().is_passed()) relieve_as_passed(heap);
-    if (resized != nullptr) return resized;
-  } else if (size <= usable && usable - size <= usable / 2) {
-    return block;
-  }
-  void* const moved = copied(heap, block, usable, size);
-  return moved == nullptr && size <= usable ? block : moved;
-}
-
-}  // namespace
 
 UserHeap* make_heap(const char* name, const HeapLimits& limits) {
   if (!allocator.ensure_open()) return static_cast<UserHeap*>(out_of_memory());
@@ -153,15 +156,20 @@ UserHeap& live_heap(UserHeap* heap, const char* call) {
 }
 
 bool destroy_heap(UserHeap& heap) {
-  const bool is_done = allocator.user_heaps.destroy(heap, [](void* block) { deallocate_outside_slabs(block, "free"); });
+  const auto free_large = [](void* block) { deallocate_outside_slabs(block, "free"); };
+  const bool is_done = allocator.is_checked() ? destroy_checked(heap) : allocator.user_heaps.destroy(heap, free_large);
   allocator.maintain_quietly();
   return is_done;
 }
 
 void* allocate_in_slow(UserHeap* heap, size_t size) noexcept {
   UserHeap& its = live_heap(heap, "snug_heap_malloc");
-  return size > allocator.table->max_size ? allocate_large_in(its, {.size = size})
-                                          : block_of_class(its, allocator.table->class_of(size));
+  return allocator.is_checked() ? allocate_checked(size, BlockOrigin::kMalloc, &its) : allocate_plain_in(its, size);
+}
+
+void* allocate_plain_in(UserHeap& heap, size_t size) noexcept {
+  return size > allocator.table->max_size ? allocate_large_in(heap, {.size = size})
+                                          : block_of_class(heap, allocator.table->class_of(size));
 }
 
 void* refill_in(UserHeap* heap, HeadStep step) noexcept { return allocate_in_slow(heap, size_of_step(step)); }
@@ -189,8 +197,8 @@ void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept {
 
 UserHeap* enter_scope(UserHeap* heap) {
   UserHeap* const before = scope_heap;
-  if (!allocator.ensure_open() || allocator.is_checked()) return before;
-  ThreadCache* const cache = thread_cache();
+  if (!allocator.ensure_open()) return before;
+  ThreadCache* const cache = allocator.is_checked() ? nullptr : thread_cache();  // no malloc takes the fast path there
   if (cache != nullptr && before == nullptr && heap != nullptr) cache->close();
   if (cache != nullptr && before != nullptr && heap == nullptr && own_part == nullptr) cache->reopen();
   scope_heap = heap;
@@ -200,6 +208,7 @@ UserHeap* enter_scope(UserHeap* heap) {
 void* allocate_zeroed_in(UserHeap& heap, size_t count, size_t size) noexcept {
   size_t bytes = 0;
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();
+  if (allocator.is_checked()) return allocate_checked_zeroed(bytes, &heap);
   if (bytes > allocator.table->max_size) return allocate_large_in(heap, {.size = bytes, .zeroed = true});
   void* const block = allocate_in(&heap, bytes);
   if (block != nullptr) memset(block, 0, bytes);
@@ -208,6 +217,12 @@ void* allocate_zeroed_in(UserHeap& heap, size_t count, size_t size) noexcept {
 
 void* allocate_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcept {
   if (alignment <= kSmallStep) return allocate_in(&heap, size);
+  return allocator.is_checked() ? allocate_checked_aligned(alignment, size, BlockOrigin::kMalloc, &heap)
+                                : allocate_plain_aligned_in(heap, alignment, size);
+}
+
+void* allocate_plain_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcept {
+  if (alignment <= kSmallStep) return allocate_plain_in(heap, size);
   if (const size_t c = allocator.table->aligned_class_of(alignment, size); c != 0) return block_of_class(heap, c);
   return allocate_large_in(heap, {.size = size == 0 ? 1 : size, .alignment = alignment});
 }
@@ -216,18 +231,18 @@ void* allocate_aligned_zeroed_in(UserHeap& heap, size_t alignment, size_t count,
   size_t bytes = 0;
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();
   if (alignment <= kSmallStep) return allocate_zeroed_in(heap, 1, bytes);
-  const size_t c = allocator.table->aligned_class_of(alignment, bytes);
-  if (c == 0) return allocate_large_in(heap, {.size = max<size_t>(bytes, 1), .alignment = alignment, .zeroed = true});
-  void* const block = block_of_class(heap, c);
+  if (!allocator.is_checked() && allocator.table->aligned_class_of(alignment, bytes) == 0)
+    return allocate_large_in(heap, {.size = max<size_t>(bytes, 1), .alignment = alignment, .zeroed = true});
+  void* const block = allocate_aligned_in(heap, alignment, bytes);
   if (block != nullptr) memset(block, 0, bytes);
   return block;
 }
 
 size_t allocate_batch_in(UserHeap& heap, size_t size, void** blocks, size_t count) noexcept {
   size_t done = 0;
-  if (size > allocator.table->max_size) {
+  if (size > allocator.table->max_size || allocator.is_checked()) {
     for (; done != count; ++done)
-      if (blocks[done] = allocate_large_in(heap, {.size = size}); blocks[done] == nullptr) break;
+      if (blocks[done] = allocate_in_slow(&heap, size); blocks[done] == nullptr) break;
     return done;
   }
   const size_t size_class = allocator.table->class_of(size);
@@ -240,18 +255,31 @@ size_t allocate_batch_in(UserHeap& heap, size_t size, void** blocks, size_t coun
 
 UserHeap* heap_of(const void* block) { return place_of(block).heap; }
 
+int visit_heap(UserHeap& heap, int (*visit)(void* argument, void* block, size_t bytes), void* argument) {
+  return allocator.user_heaps.visit(heap, [&](void* block, size_t bytes) {
+    const bool is_live = !allocator.is_checked() || is_live_checked(block, bytes, &bytes);
+    return is_live ? visit(argument, block, bytes) : 0;
+  });
+}
+
 bool release_in_heap(void* block) noexcept {
   if (HeapSlab* const slab = allocator.user_heaps.slab_at(block); slab != nullptr) {
     const ErrnoKeeper keeper;
+    UserHeap& heap = *slab->heap;
     // A free alone begins no cache of the thread's: it may be its last act.
-    allocator.user_heaps.give(*slab, block, thread_state.cache != nullptr);
+    allocator.user_heaps.give(*slab, block, thread_state.cache != nullptr && !allocator.is_checked());
+    if (heap.is_resting()) [[unlikely]]
+      allocator.user_heaps.end_if_empty(heap);
     return true;
   }
   HeapLarge* const large = allocator.user_heaps.strike_off(block);
   if (large == nullptr) return false;
   const ErrnoKeeper keeper;
-  allocator.user_heaps.let_go(*large->heap, large->bytes);
+  UserHeap& heap = *large->heap;
+  allocator.user_heaps.let_go(heap, large->bytes);
   allocator.user_heaps.larges().recycle(large);
+  if (heap.is_resting()) [[unlikely]]
+    allocator.user_heaps.end_if_empty(heap);
   deallocate_outside_slabs(block, "free");
   return true;
 }
@@ -271,6 +299,7 @@ bool resize_in_heap(void* block, size_t size, void** resized) noexcept {
 }
 
 void* resize_into(UserHeap& heap, void* block, size_t size) noexcept {
+  if (allocator.is_checked()) return resize_checked(block, size, "realloc", &heap);
   if (size > PTRDIFF_MAX) return out_of_memory();
   const Place place = place_of(block);
   if (place.slab != nullptr) check_start(place.slab->slab, block, "realloc");

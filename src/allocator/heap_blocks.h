@@ -43,11 +43,16 @@ SNUG_ALWAYS_INLINE void* allocate_in(UserHeap* heap, size_t size) {
   return block;
 }
 
-// For a size beyond the largest class, or an alignment that no class has.
+// Blocks without checks, of which checked ones are made; the first for a size beyond the largest class, or an alignment
+// that no class has.
 void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept;
+void* allocate_plain_in(UserHeap& heap, size_t size) noexcept;
+void* allocate_plain_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcept;
+// A large block of a heap at another large size, without copying; null if that cannot be done.
+void* resize_large_in_heap(void* block, size_t size) noexcept;
 
 // From now on the calling thread's malloc takes from the heap; for null from its own again. Returns the heap from which
-// it took before. In a process that checks its blocks malloc goes on as it was.
+// it took before.
 UserHeap* enter_scope(UserHeap* heap);
 
 void* allocate_zeroed_in(UserHeap& heap, size_t count, size_t size) noexcept;
@@ -60,6 +65,8 @@ void* resize_into(UserHeap& heap, void* block, size_t size) noexcept;
 
 // The heap that a live block lies in; null for any other address.
 UserHeap* heap_of(const void* block);
+// As snug_heap_visit().
+int visit_heap(UserHeap& heap, int (*visit)(void* argument, void* block, size_t bytes), void* argument);
 
 // The next three are for the functions of the family: false, or 0, if the address is no block of such a heap.
 

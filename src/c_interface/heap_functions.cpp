@@ -117,8 +117,7 @@ SNUG_EXPORT int snug_heap_get_stats(snug_heap* heap, snug_heap_stats* stats) {
 
 SNUG_EXPORT int snug_heap_visit(snug_heap* heap, int (*visit)(void* argument, void* block, size_t bytes),
                                 void* argument) {
-  UserHeap& its = live_heap(inner(heap), "snug_heap_visit");
-  return allocator.user_heaps.visit(its, [&](void* block, size_t bytes) { return visit(argument, block, bytes); });
+  return visit_heap(live_heap(inner(heap), "snug_heap_visit"), visit, argument);
 }
 
 SNUG_EXPORT int snug_heap_trim(snug_heap* heap) {

@@ -11,11 +11,25 @@ namespace {
 
 using MistakeLine = Text<384>;
 
+void add_heap(MistakeLine& line, const ReportedBlock& block) {
+  if (block.heap == nullptr) return;
+  if (block.heap[0] == 0) {
+    line.add(", in a heap");
+  } else {
+    line.add(", in heap \"");
+    for (const char* c = block.heap; *c != 0; ++c) line.put(*c >= ' ' && *c <= '~' ? *c : '?');
+    line.add("\"");
+  }
+  if (block.is_heap_ended) line.add(" that was destroyed");
+}
+
 [[noreturn]] SNUG_NOINLINE void end(MistakeLine& line, const ReportedBlock& block) {
   line.add("; block ").add_hex(address_of(block.start));
   if (block.note != nullptr)
     line.add(" of ").add(uint64_t{block.note->size}).add(" bytes by ").add(allocation_of(block.note->origin));
-  line.add(", class of ").add(uint64_t{block.usable}).add("\n");
+  line.add(", class of ").add(uint64_t{block.usable});
+  add_heap(line, block);
+  line.add("\n");
   write_line(line.data(), line.size());
   if (block.has_stacks) {
     block.allocated.write("allocated by");

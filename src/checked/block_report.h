@@ -18,10 +18,12 @@ struct ReportedBlock {
   CallStack allocated = {};
   CallStack freed = {};
   bool has_stacks = false;
+  const char* heap = nullptr;  // the name of the program's own heap that it lies in, perhaps ""; null: it lies in none
+  bool is_heap_ended = false;  // that heap was destroyed
 };
 
-// "snug: CALL(0xADDRESS): REASON; block 0xSTART of SIZE bytes by ORIGIN, class of ROOM". With stacks the lines of
-// CallStack::write() follow. Never returns, allocates nothing.
+// "snug: CALL(0xADDRESS): REASON; block 0xSTART of SIZE bytes by ORIGIN, class of ROOM, in heap "NAME" that was
+// destroyed". With stacks the lines of CallStack::write() follow. Never returns, allocates nothing.
 [[noreturn]] SNUG_COLD void die_of_block(const char* call, const void* address, const char* reason,
                                          const ReportedBlock& block);
 // The same with "REASON NUMBER".

@@ -45,6 +45,19 @@ size_t Quarantine::fetch(Rested* leaving) {
   return take(most_in_ring_, leaving);
 }
 
+size_t Quarantine::fetch_all(Rested* leaving) {
+  if (limit_ == 0) return 0;
+  {
+    LockGuard guard(lock_);
+    if (const size_t taken = take(0, leaving); taken != 0) return taken;
+  }
+  for (size_t i = 0; i != kBatches; ++i) {
+    LockGuard guard(batches_[i].lock);
+    if (const size_t taken = take_batch(batches_[i], leaving); taken != 0) return taken;
+  }
+  return 0;
+}
+
 size_t Quarantine::fetch_any(Rested* leaving) {
   if (limit_ == 0) return 0;
   if (lock_.try_lock()) {
@@ -73,11 +86,16 @@ bool Quarantine::holds(const void* block) {
 
 size_t Quarantine::take_any(Batch& batch, Rested* leaving) {
   if (!batch.lock.try_lock()) return 0;
+  const size_t taken = take_batch(batch, leaving);
+  batch.lock.unlock();
+  return taken;
+}
+
+size_t Quarantine::take_batch(Batch& batch, Rested* leaving) {
   const size_t taken = batch.count;
   copy_n(batch.blocks, taken, leaving);
   batch.count = 0;
   batch.bytes = 0;
-  batch.lock.unlock();
   return taken;
 }
 

@@ -54,7 +54,9 @@ class Quarantine {
   // to leave for that; returns how many. If they are kMostAtOnce, more may have to leave: fetch() writes those.
   size_t admit_last(uintptr_t thread, const Rested& rested, Rested* leaving);
   size_t fetch(Rested* leaving);
-  // The same for blocks that need not leave, those in batches too; skips a batch or ring with a held lock, as a signal
+  // The same for blocks that need not leave, those in batches too.
+  size_t fetch_all(Rested* leaving);
+  // The same at the end of the process; skips a batch or ring with a held lock, as a signal
   // handler may have interrupted the holder.
   size_t fetch_any(Rested* leaving);
 
@@ -96,6 +98,7 @@ class Quarantine {
   size_t hand_over(Batch& batch, Rested* leaving) SNUG_REQUIRES(batch.lock);
   size_t take(size_t limit, Rested* leaving) SNUG_REQUIRES(lock_);
   size_t take_any(Batch& batch, Rested* leaving);
+  static size_t take_batch(Batch& batch, Rested* leaving) SNUG_REQUIRES(batch.lock);
 
   Batch* batches_ = nullptr;
   size_t most_in_batch_ = 0;

@@ -48,7 +48,7 @@ void UserHeap::end() {
   end_of_classes_ = 0;
   blocks_out_ = 0;
   bytes_out_ = 0;
-  state_ = 0;
+  state_ = kEnded;
   if (!batch.empty()) parts_.spans.free_all(batch);
 }
 

@@ -55,14 +55,25 @@ class alignas(kCacheLine) UserHeap {
   explicit UserHeap(const HeapParts& parts) : parts_(parts), bins_(reinterpret_cast<Bin*>(this + 1)) {}
 
   Lock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
-  // False for a heap that was destroyed. Racy without the lock.
+  // False for a heap that was destroyed. Racy without the lock, as are the next two.
   bool is_live() const { return state_ == kLive; }
+  // In a checked process: it was destroyed, and keeps its slabs while blocks of it rest in the quarantine.
+  bool is_resting() const { return state_ == kResting; }
+  bool is_ended() const { return state_ == kEnded; }
   const char* name() const { return name_; }
 
   // From destroyed to live, empty.
   void begin(const char* name, const HeapLimits& limits, uint32_t forks) SNUG_REQUIRES(lock_);
-  // From live to destroyed: all spans go to the span store at once. The large blocks and the caches are the caller's to
-  // end before. O(slabs).
+  // From live to resting, and from resting without blocks to ending; false, and nothing has happened, if blocks rest,
+  // or a thread has one that is about to go.
+  void rest() SNUG_REQUIRES(lock_) { state_ = kResting; }
+  bool stop_resting() SNUG_REQUIRES(lock_) {
+    if (!is_resting() || blocks_out_ != 0 || held_ != slab_bytes_) return false;
+    state_ = kEnding;
+    return true;
+  }
+  // From live or ending to destroyed: all spans go to the span store at once. The large blocks and the caches are the
+  // caller's to end before. O(slabs).
   void end() SNUG_REQUIRES(lock_);
 
   // Writes up to `want` blocks of the class to end[-1], end[-2] …, as SlabHeap::refill; returns how many. 0 if the OS
@@ -146,6 +157,7 @@ class alignas(kCacheLine) UserHeap {
     uint32_t out = 0;  // blocks
   };
   static constexpr uint32_t kLive = 0x736e7567;  // "snug"
+  static constexpr uint32_t kEnded = 0, kResting = 1, kEnding = 2;
 
   Slab* make_slab(size_t size_class) SNUG_REQUIRES(lock_);
   Span* take_apart(Slab& slab) SNUG_REQUIRES(lock_);
@@ -154,7 +166,7 @@ class alignas(kCacheLine) UserHeap {
   const char* check_slab(const Slab& slab, size_t size_class) const SNUG_REQUIRES(lock_);
 
   mutable Lock lock_;
-  uint32_t state_ = 0;
+  uint32_t state_ = kEnded;
   HeapParts parts_;
   char name_[kNameMax + 1] = {};
   HeapLimits limits_ SNUG_GUARDED_BY(lock_);

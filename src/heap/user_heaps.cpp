@@ -194,9 +194,32 @@ HeapLarge* UserHeaps::take_first_large(UserHeap& heap) {
 void UserHeaps::end(UserHeap& heap) {
   {
     LockGuard guard(list_lock_);
-    live_.remove(&heap);
-    ending_.push_front(&heap);
+    begin_ending(heap);
   }
+  finish(heap);
+}
+
+void UserHeaps::rest(UserHeap& heap) {
+  const Operation operation(*this, heap);
+  heap.rest();
+}
+
+void UserHeaps::end_if_empty(UserHeap& heap) {
+  {
+    LockGuard guard(list_lock_);
+    const Operation operation(*this, heap);
+    if (!heap.stop_resting()) return;
+    begin_ending(heap);
+  }
+  finish(heap);
+}
+
+void UserHeaps::begin_ending(UserHeap& heap) {
+  live_.remove(&heap);
+  ending_.push_front(&heap);
+}
+
+void UserHeaps::finish(UserHeap& heap) {
   {
     LockGuard guard(heap.lock());
     heap.end();
@@ -212,7 +235,8 @@ const char* UserHeaps::check() {
   LockGuard guard(list_lock_);
   for_each([&](UserHeap& heap) {
     const Operation operation(*this, heap);
-    if (broken == nullptr) broken = heap.is_live() ? heap.check() : "user heaps: a destroyed heap is among the live";
+    if (broken == nullptr)
+      broken = heap.is_live() || heap.is_resting() ? heap.check() : "user heaps: a destroyed heap is among the live";
     for (const UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache))
       if (broken == nullptr && cache->heap() != &heap) broken = "user heaps: a cache is of another heap";
   });

@@ -2,8 +2,8 @@
 // locks, and what is left of another process's threads after a fork.
 //
 // Lock order: the list -> a user heap -> large owners, cache records, slab records -> mapping store -> span store ->
-// arrays -> arena. No thread holds two user heaps' locks, but the one that forks. A heap is in one list: of the live,
-// of those that end, of those to be used anew.
+// arrays -> arena. No thread holds two user heaps' locks, but the one that forks. A heap is in one list: of the live
+// and those that rest, of those that end, of those to be used anew.
 #pragma once
 
 #include <stddef.h>
@@ -65,6 +65,14 @@ class UserHeaps {
   // heap. O(slabs, large blocks and caches).
   template <class FreeLarge>
   bool destroy(UserHeap& heap, FreeLarge free_large);
+  bool must_be_empty(UserHeap& heap) {
+    const LockGuard guard(heap.lock());
+    return heap.limits().must_be_empty;
+  }
+  // In a checked process, in place of destroy(), the heap is known as destroyed and keeps what rests in the
+  // quarantine. end_if_empty() ends it if it is such a heap, and nothing rests any more.
+  void rest(UserHeap& heap);
+  void end_if_empty(UserHeap& heap);
   // True once there has been a heap.
   bool are_used() const { return are_used_.load(kRelaxed); }
 
@@ -87,6 +95,8 @@ class UserHeaps {
   HeapSlab* slab_at(const void* block) const {
     return are_used() ? HeapSlab::at_address(spans_.page_map(), block) : nullptr;
   }
+  // True in a child of fork that had heaps in its parent.
+  bool have_forked() const { return forks_.load(kRelaxed) != 0; }
   LargeOwners& larges() { return larges_; }
 
   // At the end of a thread: what its caches hold goes home.
@@ -140,6 +150,8 @@ class UserHeaps {
   bool let_go_of_caches(UserHeap& heap);
   HeapLarge* take_first_large(UserHeap& heap);
   void end(UserHeap& heap);
+  void begin_ending(UserHeap& heap) SNUG_REQUIRES(list_lock_);
+  void finish(UserHeap& heap);
   void begin_visits(UserHeap& heap);
   void end_visits(UserHeap& heap);
   FixedArray<const HeapList*, 3> lists() const SNUG_REQUIRES(list_lock_) { return {&live_, &ending_, &destroyed_}; }

@@ -241,7 +241,7 @@ void UserHeaps::note_child() {
   if (!are_used()) return;
   forks_.store(forks_.load(kRelaxed) + 1, kRelaxed);
   while (UserHeap* const heap = ending_.front()) {  // a thread that is not here was ending it
-    if (heap->is_live()) heap->end();
+    if (!heap->is_ended()) heap->end();
     ending_.remove(heap);
     destroyed_.push_front(heap);
   }

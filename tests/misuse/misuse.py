@@ -1,8 +1,8 @@
 """misuse.py: one misuse, one tiny program, one exact message.
 
-The program's first comment says what must come of it: `EXPECT abort: REGEX`, `EXPECT fault: REGEX`,
-`EXPECT told: REGEX`, where the process ends as it would, or `EXPECT exit:`. {address} in the
-pattern stands for the address that the program itself announced on its standard output. `EXPECT abort with CONF: REGEX`
+The program's first comment says what must come of it, up to an empty line or one that begins with the program's name:
+`EXPECT abort: REGEX`, `EXPECT fault: REGEX`, `EXPECT told: REGEX`, where the process ends as it would, or
+`EXPECT exit:`. {address} in the pattern stands for the address that the program itself announced on its standard output. `EXPECT abort with CONF: REGEX`
 sets SNUG_CONF.
 
 Usage: misuse.py LIBRARY PROGRAM SOURCE
@@ -18,10 +18,11 @@ import sys
 def main() -> None:
     library, program, source = sys.argv[1:]
     with open(source, encoding="utf-8") as text:
-        expected = re.match(r"/\* EXPECT (abort|fault|told|exit)(?: with (\S+))?: ?(.*)\n", text.read())
+        expected = re.match(r"/\* EXPECT (abort|fault|told|exit)(?: with (\S+))?: ?(.*?)\n \*(?:\n| \w+\.cc?: )", text.read(), re.DOTALL)
     if not expected:
         sys.exit(f"{source} does not say what to expect")
     ending, configuration, pattern = expected.groups()
+    pattern = pattern.replace("\n * ", " ")
     environment = {**os.environ, "SNUG_CONF": configuration or "", "LD_PRELOAD": library}
     run = subprocess.run([program], env=environment, capture_output=True, text=True)
     wanted = {"abort": -signal.SIGABRT, "fault": -signal.SIGSEGV, "told": 7, "exit": 0}[ending]
