@@ -55,10 +55,11 @@ class alignas(kCacheLine) UserHeap {
   explicit UserHeap(const HeapParts& parts) : parts_(parts), bins_(reinterpret_cast<Bin*>(this + 1)) {}
 
   Lock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
-  // False for a heap that was destroyed. Racy without the lock, as are the next two.
+  // False for a heap that was destroyed. Racy without the lock, as are the next three.
   bool is_live() const { return state_ == kLive; }
   // In a checked process: it was destroyed, and keeps its slabs while blocks of it rest in the quarantine.
   bool is_resting() const { return state_ == kResting; }
+  bool is_ending() const { return state_ == kEnding; }
   bool is_ended() const { return state_ == kEnded; }
   const char* name() const { return name_; }
 
@@ -81,7 +82,7 @@ class alignas(kCacheLine) UserHeap {
   size_t take(size_t size_class, void** end, size_t want) SNUG_REQUIRES(lock_);
   // Takes back blocks of the heap, of one class. Ends the process if one is no block of it, or is free. Where a slab
   // becomes empty it takes the lock of the slab records, and then that of the span store; beside the heap's own the
-  // caller may hold the list's lock and the background thread's hands.
+  // caller may hold the walk's lock and the background thread's hands.
   void put(size_t size_class, void* const* blocks, size_t count) SNUG_REQUIRES(lock_);
 
   // Counts `bytes` of a large block that is about to be made, or to grow; false if the limit forbids it.

@@ -11,20 +11,17 @@ namespace snug {
 SNUG_INITIAL_EXEC constinit thread_local UserHeap* scope_heap = nullptr;
 
 UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
-  LockGuard guard(list_lock_);
-  UserHeap* heap = destroyed_.front();
-  if (heap != nullptr) {
-    destroyed_.remove(heap);
-  } else {
+  const auto begin = [&](UserHeap& heap) {
+    heap.lock().assume_held();
+    heap.begin(name, limits, forks_.load(kRelaxed));
+  };
+  UserHeap* heap = lists_.begin(begin);
+  while (heap == nullptr) {
     void* const memory = arena_.allocate(UserHeap::record_bytes(*table_));
     if (memory == nullptr) return nullptr;
-    heap = ::new (InPlace{memory}) UserHeap({spans_, slab_records_, table_});
+    lists_.add(::new (InPlace{memory}) UserHeap({spans_, slab_records_, table_}));
+    heap = lists_.begin(begin);
   }
-  {
-    LockGuard its(heap->lock());
-    heap->begin(name, limits, forks_.load(kRelaxed));
-  }
-  live_.push_front(heap);
   are_used_.store(true, kRelaxed);
   return heap;
 }
@@ -88,10 +85,9 @@ HeapFigures UserHeaps::figures(UserHeap& heap) {
 HeapFigures UserHeaps::figures_of_all() {
   HeapFigures figures;
   if (!are_used()) return figures;
-  LockGuard guard(list_lock_);
-  for_each([&](UserHeap& heap) {
+  lists_.for_each([&](UserHeap& heap) {
     const Operation operation(*this, heap);
-    add_figures(heap, figures);
+    if (!heap.is_ended()) add_figures(heap, figures);
   });
   return figures;
 }
@@ -114,8 +110,7 @@ bool UserHeaps::is_cached(UserHeap& heap, size_t size_class, uintptr_t block) {
 bool UserHeaps::view_block(const void* address, UserBlockView& view) {
   if (!are_used()) return false;
   bool is_found = false;
-  LockGuard guard(list_lock_);
-  for_each([&](UserHeap& heap) {
+  lists_.for_each([&](UserHeap& heap) {
     if (is_found) return;
     const Operation operation(*this, heap);
     if (const Slab* const slab = heap.slab_around(address); slab != nullptr) {
@@ -146,8 +141,7 @@ size_t UserHeaps::trim() {
   size_t given = 0;
   if (!are_used()) return given;
   flush_own();
-  LockGuard guard(list_lock_);
-  for_each([&](UserHeap& heap) {
+  lists_.for_each([&](UserHeap& heap) {
     const Operation operation(*this, heap);
     given += heap.trim();
   });
@@ -190,13 +184,13 @@ HeapLarge* UserHeaps::take_first_large(UserHeap& heap) {
   return large;
 }
 
-// A fork finds the heap in one of the lists, and what is left of it to its child (note_child()).
 void UserHeaps::end(UserHeap& heap) {
-  {
-    LockGuard guard(list_lock_);
-    begin_ending(heap);
-  }
-  finish(heap);
+  lists_.end_if(
+      heap, [](UserHeap&) { return true; },
+      [](UserHeap& ending) {
+        ending.lock().assume_held();
+        ending.end();
+      });
 }
 
 void UserHeaps::rest(UserHeap& heap) {
@@ -205,49 +199,34 @@ void UserHeaps::rest(UserHeap& heap) {
 }
 
 void UserHeaps::end_if_empty(UserHeap& heap) {
-  {
-    LockGuard guard(list_lock_);
-    const Operation operation(*this, heap);
-    if (!heap.stop_resting()) return;
-    begin_ending(heap);
-  }
-  finish(heap);
-}
-
-void UserHeaps::begin_ending(UserHeap& heap) {
-  live_.remove(&heap);
-  ending_.push_front(&heap);
-}
-
-void UserHeaps::finish(UserHeap& heap) {
-  {
-    LockGuard guard(heap.lock());
-    heap.end();
-  }
-  LockGuard guard(list_lock_);
-  ending_.remove(&heap);
-  destroyed_.push_front(&heap);
+  lists_.end_if(
+      heap,
+      [](UserHeap& resting) {
+        resting.lock().assume_held();
+        return resting.stop_resting();
+      },
+      [](UserHeap& ending) {
+        ending.lock().assume_held();
+        ending.end();
+      });
 }
 
 const char* UserHeaps::check() {
   const char* broken = nullptr;
   if (!are_used()) return broken;
-  LockGuard guard(list_lock_);
-  for_each([&](UserHeap& heap) {
+  if (!lists_.all_live([](const UserHeap& heap) { return !heap.is_ended(); }))
+    return "user heaps: a destroyed heap is among the live";
+  lists_.for_each([&](UserHeap& heap) {
     const Operation operation(*this, heap);
-    if (broken == nullptr)
-      broken = heap.is_live() || heap.is_resting() ? heap.check() : "user heaps: a destroyed heap is among the live";
+    if (broken == nullptr) broken = heap.check();
     for (const UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache))
       if (broken == nullptr && cache->heap() != &heap) broken = "user heaps: a cache is of another heap";
   });
   return broken;
 }
 
-// A thread may be looking at a heap that was destroyed meanwhile (detach()): those are locked as well.
 void UserHeaps::lock_all() {
-  list_lock_.lock_for_fork();
-  for (const HeapList* list : lists())
-    for (UserHeap* heap = list->front(); heap != nullptr; heap = HeapList::next(heap)) heap->lock().lock_for_fork();
+  lists_.lock_all();
   records_lock_.lock_for_fork();
   slab_records_.lock().lock_for_fork();
   larges_.lock().lock_for_fork();
@@ -257,9 +236,7 @@ void UserHeaps::unlock_all() {
   larges_.lock().unlock_after_fork();
   slab_records_.lock().unlock_after_fork();
   records_lock_.unlock_after_fork();
-  for (const HeapList* list : lists())
-    for (UserHeap* heap = list->front(); heap != nullptr; heap = HeapList::next(heap)) heap->lock().unlock_after_fork();
-  list_lock_.unlock_after_fork();
+  lists_.unlock_all();
 }
 
 }  // namespace snug

@@ -1,18 +1,17 @@
 // UserHeaps: all heaps that the program has made, and what threads do with them: the caches of the calling thread, the
 // locks, and what is left of another process's threads after a fork.
 //
-// Lock order: the list -> a user heap -> large owners, cache records, slab records -> mapping store -> span store ->
-// arrays -> arena. No thread holds two user heaps' locks, but the one that forks. A heap is in one list: of the live
-// and those that rest, of those that end, of those to be used anew.
+// Lock order: the walk -> the list -> a user heap -> large owners, cache records, slab records -> mapping store -> span
+// store -> arrays -> arena. No thread holds two user heaps' locks, but the one that forks. The live heaps of
+// heap/heap_lists.h are those too which rest in a checked process.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/atomic.h"
-#include "base/fixed_array.h"
-#include "base/list.h"
 #include "base/lock.h"
+#include "heap/heap_lists.h"
 #include "heap/large_owners.h"
 #include "heap/slab_records.h"
 #include "heap/user_cache.h"
@@ -132,7 +131,6 @@ class UserHeaps {
 
  private:
   class Operation;
-  using HeapList = List<UserHeap, &UserHeap::in_list>;
   static constexpr size_t kMostRoom = 64;                 // blocks in an array
   static constexpr size_t kMostBytes = size_t{16} << 10;  // of an array, unless that is less than one block
   static constexpr uint32_t kOperationsBeforeCaches = 32;
@@ -150,24 +148,20 @@ class UserHeaps {
   bool let_go_of_caches(UserHeap& heap);
   HeapLarge* take_first_large(UserHeap& heap);
   void end(UserHeap& heap);
-  void begin_ending(UserHeap& heap) SNUG_REQUIRES(list_lock_);
-  void finish(UserHeap& heap);
   void begin_visits(UserHeap& heap);
   void end_visits(UserHeap& heap);
-  FixedArray<const HeapList*, 3> lists() const SNUG_REQUIRES(list_lock_) { return {&live_, &ending_, &destroyed_}; }
   void overflow(UserCache& cache, UserHeap& heap, size_t size_class, void* block);
   void give_array(CacheHead& head, const SizeClass& sizes);
   void detach(UserCache& cache);
+  // As if_bound() in heap/heap_lists.h.
+  template <class Act>
+  void if_bound(UserCache& cache, Act act);
   void empty(UserCache& cache, UserHeap& heap) SNUG_REQUIRES(heap.lock());
   void empty_all(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   void return_arrays(UserCache& cache);
   void take_orphans(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   static bool is_cached(UserHeap& heap, size_t size_class, uintptr_t block) SNUG_REQUIRES(heap.lock());
   void add_figures(UserHeap& heap, HeapFigures& figures) SNUG_REQUIRES(heap.lock());
-  template <class Act>
-  void for_each(Act act) SNUG_REQUIRES(list_lock_) {
-    for (UserHeap* heap = live_.front(); heap != nullptr; heap = HeapList::next(heap)) act(*heap);
-  }
 
   MetaArena& arena_;
   SpanStore& spans_;
@@ -177,10 +171,7 @@ class UserHeaps {
   Atomic<uint32_t> forks_{0};  // in this process's line
   HeapSlabRecords slab_records_;
   LargeOwners larges_;
-  Lock list_lock_;
-  HeapList live_ SNUG_GUARDED_BY(list_lock_);
-  HeapList ending_ SNUG_GUARDED_BY(list_lock_);
-  HeapList destroyed_ SNUG_GUARDED_BY(list_lock_);
+  HeapLists<UserHeap> lists_;
   Lock records_lock_;
   RecordPool<UserCache> cache_records_ SNUG_GUARDED_BY(records_lock_);
   RecordPool<UserCaches> own_records_ SNUG_GUARDED_BY(records_lock_);

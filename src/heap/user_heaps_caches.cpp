@@ -75,13 +75,21 @@ UserCache* UserHeaps::fresh_cache(UserCaches& own) {
 
 // Brings the cache's blocks home and takes it from its heap, unless another thread destroys the heap meanwhile.
 void UserHeaps::detach(UserCache& cache) {
-  UserHeap* const heap = cache.heap();
-  if (heap == nullptr) return;
-  const Operation operation(*this, *heap);
-  if (cache.heap() != heap) return;
-  empty(cache, *heap);
-  heap->caches().remove(&cache);
-  cache.set_no_heap();
+  if_bound(cache, [&](UserHeap& heap) {
+    heap.lock().assume_held();
+    empty(cache, heap);
+    heap.caches().remove(&cache);
+    cache.set_no_heap();
+  });
+}
+
+template <class Act>
+void UserHeaps::if_bound(UserCache& cache, Act act) {
+  const auto under = [this](UserHeap& heap, auto then) {
+    const Operation operation(*this, heap);
+    then();
+  };
+  snug::if_bound(cache, under, act);
 }
 
 void UserHeaps::empty(UserCache& cache, UserHeap& heap) {
@@ -230,21 +238,21 @@ void UserHeaps::empty_all(UserHeap& heap) {
 void UserHeaps::flush_own() {
   if (own_caches == nullptr) return;
   for (UserCache* cache : own_caches->caches) {
-    UserHeap* const heap = cache == nullptr ? nullptr : cache->heap();
-    if (heap == nullptr) continue;
-    const Operation operation(*this, *heap);
-    if (cache->is_of(heap)) empty(*cache, *heap);  // another thread may have destroyed it
+    if (cache == nullptr) continue;
+    if_bound(*cache, [&](UserHeap& heap) {
+      heap.lock().assume_held();
+      empty(*cache, heap);
+    });
   }
 }
 
 void UserHeaps::note_child() {
   if (!are_used()) return;
   forks_.store(forks_.load(kRelaxed) + 1, kRelaxed);
-  while (UserHeap* const heap = ending_.front()) {  // a thread that is not here was ending it
-    if (!heap->is_ended()) heap->end();
-    ending_.remove(heap);
-    destroyed_.push_front(heap);
-  }
+  lists_.note_child([](const UserHeap& heap) { return heap.is_ending(); },
+                    [](UserHeap& heap) SNUG_UNPROVED {
+                      if (!heap.is_ended()) heap.end();
+                    });
   if (own_caches == nullptr) return;
   for (UserCache* cache : own_caches->caches)
     if (cache != nullptr) cache->forks = forks_.load(kRelaxed);
