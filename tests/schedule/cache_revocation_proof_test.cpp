@@ -28,6 +28,7 @@ enum class Fault {
   kNamedTooLong,    // a thread that ends takes its cache off its heap when it has given the lock back
   kForgetsPending,  // one that comes by lowers its bases and leaves the other to believe that they are raised
   kNoTime,          // the clock goes on, and what threads have done has yet to be seen
+  kClosesRaised,    // one that enters a scope gives its array back and leaves another to take what it has shut off
 };
 
 // Each thread's own, which goes on where it waits: then all processors have written what they had to.
@@ -112,6 +113,9 @@ class Room {
     if constexpr (kFault == Fault::kNamedTooLong) heap_.remove(&*caches_[thread]);
     caches_[thread].reset();
   }
+  // snug_heap_enter() and leave: between them the array serves others.
+  void enter(uint32_t thread = 0) { caches_[thread]->close(); }
+  void leave(uint32_t thread = 0) { caches_[thread]->reopen(); }
   void take_all() { revocation_.take_all(); }
   void take_still() { revocation_.take_still(); }
   void wait() { Clock::wait(); }
@@ -183,6 +187,21 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
     const uint32_t top = words_.top.load(kRelaxed);
     for (uint32_t place = kFirst; place != top; ++place) room_.take_home(entry(place).load(kRelaxed));
     words_.top.store(kFirst, kRelaxed);
+  }
+
+  void close() {
+    LockGuard guard(room_.heap_.lock);
+    if (raised_ != 0 && kFault != Fault::kClosesRaised) lower_bases();
+    const uint32_t top = words_.top.load(kRelaxed);
+    for (uint32_t place = kFirst; place != top; ++place) room_.take_home(entry(place).load(kRelaxed));
+    words_.top.store(kFirst, kRelaxed);
+    for (uint32_t place = kFirst; place != kFirst + kBlocks; ++place) entry(place).store(0, kRelaxed);
+  }
+  // The next slow operation gets an array, and a block for it.
+  void reopen() {
+    LockGuard guard(room_.heap_.lock);
+    for (uint32_t block = 1; block <= kBlocks; ++block)
+      if (room_.is_home(block)) return fill(block);
   }
 
   // For another thread.
@@ -271,6 +290,10 @@ template <class State>
 const Body<State> kPopPushPop = [](State& room) { room.pop(), room.push(), room.pop(); };
 template <class State>
 const Body<State> kPopTwice = [](State& room) { room.pop(), room.pop(); };
+template <class State>
+const Body<State> kScope = [](State& room) { room.enter(), room.leave(), room.pop(); };
+template <class State>
+const Body<State> kEndInScope = [](State& room) { room.enter(), room.end(); };
 // The thread ends, and another begins with its heap: one after the other, as the heap table sees to it.
 template <class State>
 const Body<State> kEndAndBegin = [](State& room) { room.end(), room.begin(1), room.pop(1); };
@@ -328,7 +351,21 @@ TEST(CacheRevocationProof, OneOfThoseThatShareAHeapEndsMeanwhile) {
   prove<State>({kSecondPopsAndEnds<State>, kTakeAll<State>}, 3, kCheck<State>, 1);
 }
 
+TEST(CacheRevocationProof, AnOwnerThatEntersAndLeavesAScopeMeanwhile) {
+  using State = Room<2>;
+  prove<State>({kScope<State>, kTakeAll<State>}, 3, kCheck<State>);
+  prove<State>({kScope<State>, kTakeStill<State>}, 3, kCheck<State>, 2);
+}
+
+TEST(CacheRevocationProof, AnOwnerThatEndsInsideAScope) {
+  using State = Room<2>;
+  prove<State>({kEndInScope<State>, kTakeAll<State>}, 3, kAllHome<State>);
+  prove<State>({kEndInScope<State>, kTakeStill<State>}, 3, kAllHome<State>, 2);
+}
+
 TEST(CacheRevocationProof, WhatIsPlantedIsSeen) {
+  using Raised = Room<2, Fault::kClosesRaised>;
+  EXPECT_TRUE(is_seen<Raised>({kScope<Raised>, kTakeAll<Raised>}, 3, kCheck<Raised>));
   using Late = Room<1, Fault::kNamedTooLong>;
   EXPECT_TRUE(is_seen<Late>({kPopAndEnd<Late>, kTakeAll<Late>}, 3, kCheck<Late>));
   using Forgetful = Room<2, Fault::kForgetsPending>;
