@@ -51,13 +51,19 @@ struct snug_heap_options {
    * served. 0: none. */
   size_t soft_limit;
   unsigned flags; /* SNUG_HEAP_... or 0 */
+  unsigned node;  /* with SNUG_HEAP_ON_NODE: of a NUMA machine, as the kernel counts; else not looked at */
 };
 /* snug_heap_destroy() destroys the heap only when none of its blocks is in use. */
 #define SNUG_HEAP_MUST_BE_EMPTY 1u
+/* All memory of the heap's blocks comes from the one node `node`, or not at all (mbind). A request for which that node
+ * has no memory is as one that the OS refuses; a page that the kernel cannot move when a realloc joins it stays where
+ * it is. A system call for each slab and large block that comes and goes. */
+#define SNUG_HEAP_ON_NODE 2u
 
 /* A new heap. `options` may be NULL, as if all of them were 0. NULL with errno EINVAL for a flag that is not known, a
  * `size` that is too small, or anything but 0 in what lies beyond the options of this version; ENOMEM without memory.
- * O(1). */
+ * With SNUG_HEAP_ON_NODE also EINVAL for a node of which the process may have no memory, and what the kernel says where
+ * it knows no nodes (ENOSYS), or a filter keeps it from telling (EPERM). O(1). */
 SNUG_API snug_heap* snug_heap_create(const struct snug_heap_options* options);
 /* Ends the heap and all of its blocks; has the heap for itself. Returns 0; or EBUSY, and has done nothing, if blocks
  * are in use and the heap was created with SNUG_HEAP_MUST_BE_EMPTY. NULL is ignored. O(slabs, large blocks and caches):

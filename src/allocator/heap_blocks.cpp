@@ -128,7 +128,12 @@ void* resize_large_in_heap(void* block, size_t size) noexcept {
   const bool may_be = most == large->bytes || allocator.user_heaps.hold(heap, most - large->bytes);
   const size_t counted = may_be ? most : large->bytes;
   void* resized = nullptr;
-  if (may_be) resized = resize_large(block, size);
+  if (may_be) {  // unbound meanwhile, since the kernel moves only memory of one policy
+    heap.unbind(block, allocator.large_blocks.usable_size(block));
+    resized = resize_large(block, size);
+    void* const now = resized != nullptr ? resized : block;
+    heap.bind(now, allocator.large_blocks.usable_size(now));
+  }
   if (resized != nullptr) {
     large->start = resized;
     large->bytes = min(counted, allocator.large_blocks.usable_size(resized));
@@ -156,7 +161,10 @@ UserHeap& live_heap(UserHeap* heap, const char* call) {
 }
 
 bool destroy_heap(UserHeap& heap) {
-  const auto free_large = [](void* block) { deallocate_outside_slabs(block, "free"); };
+  const auto free_large = [&heap](void* block) {
+    heap.unbind(block, allocator.large_blocks.usable_size(block));
+    deallocate_outside_slabs(block, "free");
+  };
   const bool is_done = allocator.is_checked() ? destroy_checked(heap) : allocator.user_heaps.destroy(heap, free_large);
   allocator.maintain_quietly();
   return is_done;
@@ -180,7 +188,11 @@ void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept {
   while (!allocator.user_heaps.hold(heap, counted))
     if (!ask_at_limit(heap, request.size)) return refused_at_limit();
   HeapLarge* const large = large_record();
-  void* const block = large == nullptr ? nullptr : allocate_plain_large(request);
+  void* block = large == nullptr ? nullptr : allocate_plain_large(request);
+  if (block != nullptr && !heap.bind(block, allocator.large_blocks.usable_size(block))) {
+    deallocate_outside_slabs(block, "free");
+    block = nullptr;
+  }
   if (block == nullptr) {
     if (large != nullptr) allocator.user_heaps.larges().recycle(large);
     allocator.user_heaps.let_go(heap, counted);
@@ -276,6 +288,7 @@ bool release_in_heap(void* block) noexcept {
   if (large == nullptr) return false;
   const ErrnoKeeper keeper;
   UserHeap& heap = *large->heap;
+  heap.unbind(block, allocator.large_blocks.usable_size(block));
   allocator.user_heaps.let_go(heap, large->bytes);
   allocator.user_heaps.larges().recycle(large);
   if (heap.is_resting()) [[unlikely]]

@@ -9,6 +9,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "heap/user_heaps.h"
+#include "os/memory_node.h"
 
 using namespace snug;
 
@@ -28,7 +29,7 @@ bool read(const snug_heap_options* options, snug_heap_options* known) {
   for (size_t i = sizeof(*known); i != options->size; ++i)
     if (bytes[i] != 0) return false;
   *known = *options;
-  return (known->flags & ~SNUG_HEAP_MUST_BE_EMPTY) == 0;
+  return (known->flags & ~(SNUG_HEAP_MUST_BE_EMPTY | SNUG_HEAP_ON_NODE)) == 0;
 }
 
 }  // namespace
@@ -45,6 +46,13 @@ SNUG_EXPORT snug_heap* snug_heap_create(const snug_heap_options* options) {
   if (known.limit != 0) limits.most = known.limit;
   if (known.soft_limit != 0) limits.soft = known.soft_limit;
   limits.must_be_empty = (known.flags & SNUG_HEAP_MUST_BE_EMPTY) != 0;
+  if ((known.flags & SNUG_HEAP_ON_NODE) != 0) {
+    if (const int why = os::why_no_node(known.node); why != 0) {
+      errno = why;
+      return nullptr;
+    }
+    limits.node = static_cast<int>(known.node);
+  }
   return outer(make_heap(known.name, limits));
 }
 

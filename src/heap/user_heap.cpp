@@ -133,7 +133,13 @@ Slab* UserHeap::make_slab(size_t size_class) {
   if (!hold(pages.bytes())) return nullptr;
   const size_t words = (capacity + 63) / 64;
   HeapSlab* const record = parts_.records.make(words);
-  Span* const span = record == nullptr ? nullptr : parts_.spans.allocate(pages, {sizes.slab_alignment()});
+  Span* span = record == nullptr ? nullptr : parts_.spans.allocate(pages, {sizes.slab_alignment()});
+  if (span != nullptr && !bind(parts_.spans.page_map().start_of(span->first), pages.bytes())) {
+    SpanBatch refused;
+    refused.push_back(span);
+    parts_.spans.free_all(refused);
+    span = nullptr;
+  }
   if (span == nullptr) {
     if (record != nullptr) parts_.records.recycle(*record, words);
     let_go(pages.bytes());
@@ -161,6 +167,7 @@ Span* UserHeap::take_apart(Slab& slab) {
   slab_bytes_ -= span->pages.bytes();
   let_go(span->pages.bytes());
   parts_.spans.page_map().set_entries(*span, PageEntry());
+  unbind(slab.start, span->pages.bytes());
   span->written = max(span->written, slab.touched_pages());
   parts_.records.recycle(HeapSlab::of(slab), words_of(slab));
   return span;

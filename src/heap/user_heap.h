@@ -27,6 +27,7 @@
 #include "heap/large_owners.h"
 #include "heap/slab_records.h"
 #include "heap/user_cache.h"
+#include "os/memory_node.h"
 #include "size/class_table.h"
 #include "span/soft_limit.h"
 #include "span/span_store.h"
@@ -37,6 +38,9 @@ struct HeapLimits {
   size_t most = SIZE_MAX;  // bytes held
   size_t soft = SIZE_MAX;  // beyond which the program is asked to free some
   bool must_be_empty = false;
+  int node = kAnyNode;  // of a NUMA machine, that all of its memory comes from
+
+  static constexpr int kAnyNode = -1;
 };
 
 // What all user heaps share.
@@ -145,6 +149,14 @@ class alignas(kCacheLine) UserHeap {
   uint64_t peak_held() const SNUG_REQUIRES(lock_) { return peak_held_; }
   const HeapLimits& limits() const SNUG_REQUIRES(lock_) { return limits_; }
   SoftLimit& soft_limit() { return soft_limit_; }
+  // For memory that comes into the heap: true if it lies where the heap's has to, or the kernel has moved it there. And
+  // for memory that leaves it. A live heap's node does not change.
+  bool bind(void* start, size_t bytes) const SNUG_UNPROVED {
+    return limits_.node == HeapLimits::kAnyNode || os::bind_to_node(start, bytes, static_cast<unsigned>(limits_.node));
+  }
+  void unbind(void* start, size_t bytes) const SNUG_UNPROVED {
+    if (limits_.node != HeapLimits::kAnyNode) os::unbind_from_node(start, bytes);
+  }
 
   ListLink<UserHeap> in_list;  // of all live heaps, or of those to be used anew; under that list's lock
 

@@ -48,6 +48,8 @@ static const struct {
               CALL(sysinfo),
               CALL(mlock),
               CALL(mincore),
+              CALL(mbind),
+              CALL(get_mempolicy),
               CALL(newfstatat),
               CALL(getrandom),
               CALL(faccessat2),

@@ -2,6 +2,7 @@
 // that grow and shrink, real-time memory, messages, a stack with a gap, a report at the end, a thread that sleeps with
 // something in its cache, a background thread that has nothing to do at last.
 #include <snug/cell_heap_c.h>
+#include <snug/heap.h>
 #include <snug/snug.h>
 
 #include <pthread.h>
@@ -60,6 +61,17 @@ char* volatile seen_by_others;
   seen_by_others = nullptr;
 }
 
+// The kernel may know no nodes, and is asked.
+void use_a_node() {
+  struct snug_heap_options options = {};
+  options.size = sizeof options;
+  options.flags = SNUG_HEAP_ON_NODE;
+  snug_heap* const heap = snug_heap_create(&options);
+  if (heap == nullptr) return;
+  if (snug_heap_malloc(heap, 100) == nullptr) _exit(4);
+  snug_heap_destroy(heap);
+}
+
 }  // namespace
 
 int main() {
@@ -70,6 +82,7 @@ int main() {
   // It may be refused the lock, and asks for it.
   struct snug_cell_region region;
   if (snug_cell_region_map(&region, 1 << 20) == 0) snug_cell_region_unmap(&region);
+  use_a_node();
   trim_others();
   snug_malloc_stats();
   usleep(1500000);  // what has been freed goes back, and the background thread waits

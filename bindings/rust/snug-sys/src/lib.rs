@@ -221,14 +221,18 @@ pub struct snug_heap_options {
     pub limit: usize,
     /// The memory beyond which what is empty goes back and callbacks are asked to free some, in bytes.
     pub soft_limit: usize,
-    /// `SNUG_HEAP_MUST_BE_EMPTY`, or 0.
+    /// `SNUG_HEAP_MUST_BE_EMPTY`, `SNUG_HEAP_ON_NODE`, or 0.
     pub flags: c_uint,
+    /// With `SNUG_HEAP_ON_NODE`: the node of a NUMA machine.
+    pub node: c_uint,
 }
 
 /// The longest name of a heap, without the null behind it.
 pub const SNUG_HEAP_NAME_MAX: usize = 31;
 /// `snug_heap_destroy` destroys the heap only when none of its blocks is in use.
 pub const SNUG_HEAP_MUST_BE_EMPTY: c_uint = 1;
+/// All memory of the heap's blocks comes from the node of the options.
+pub const SNUG_HEAP_ON_NODE: c_uint = 2;
 
 /// Values of one moment of a heap.
 #[repr(C)]

@@ -111,6 +111,7 @@ impl<'a> HeapOptions<'a> {
             } else {
                 0
             },
+            node: 0,
         };
         // Safety: the options and the name live as long as the call, which copies them.
         let heap = NonNull::new(unsafe { snug_sys::snug_heap_create(&options) });
