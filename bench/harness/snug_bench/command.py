@@ -2,6 +2,8 @@
 
 import signal
 import sys
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import typer
@@ -21,6 +23,15 @@ def say(text: str) -> None:
 def words(text: str) -> list[str]:
     """Of an option's list with commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def chosen(patterns: list[str], names: Iterable[str], what: str) -> list[str]:
+    """The names that one of the patterns is for. Raises Problem for a pattern that is for none."""
+    names = list(names)
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise Problem(f"no {what} '{pattern}' (there are: {', '.join(names)})")
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def run_command(app: typer.Typer, name: str) -> None:

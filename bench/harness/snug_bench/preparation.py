@@ -160,9 +160,11 @@ class Steps:
     def __init__(self, log: Path, output, say: Say, toolchain: Toolchain) -> None:
         self.log, self.output, self.say, self.toolchain = log, output, say, toolchain
 
-    def run(self, what: str, command: list[str], work: Path, seconds: float) -> None:
+    def run(self, what: str, command: list[str], work: Path, seconds: float, more: dict[str, str] | None = None) -> None:
+        """`more` is put into the environment."""
         # Debian 12's cargo of 2022 knows the registry's present index only as an experiment; later ones ignore this.
-        environment = clean_environment() | {"CARGO_UNSTABLE_SPARSE_REGISTRY": "true"} | dict(self.toolchain.environment)
+        environment = clean_environment() | {"CARGO_UNSTABLE_SPARSE_REGISTRY": "true"}
+        environment |= dict(self.toolchain.environment) | (more or {})
         self.output.write(f"$ {' '.join(command)}\n".encode())
         self.output.flush()
         try:

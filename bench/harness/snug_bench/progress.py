@@ -1,6 +1,7 @@
 """Live progress: how far the grid is, what runs now, how long what is left will take; failures as lines that stay."""
 
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
 
@@ -8,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
+from snug_bench.command import notices, say
 from snug_bench.estimate import Estimate
 from snug_bench.grid import Grid, PlannedRun
 from snug_bench.measurement import WARM_UP, Measurement
@@ -65,3 +67,19 @@ def clock(seconds: float) -> str:
     """1:02:03 or 2:03."""
     text = str(timedelta(seconds=round(seconds)))
     return text.removeprefix("0:").removeprefix("0") if seconds < 3600 else text
+
+
+def one_line(every: float = PLAIN_SECONDS) -> Callable[[str, int, int, float], None]:
+    """For what has no grid: one line that is overwritten; where there is no terminal, a line each `every` seconds. It hears
+    what runs, how many runs are done of how many, and the seconds that are left."""
+    spoke = [time.monotonic() - every]
+
+    def tell(what: str, done: int, total: int, left: float) -> None:
+        line = f"{done}/{total} {what}{f', {clock(left)} left' if left else ''}"
+        if notices.is_terminal:
+            notices.print(f"\x1b[2K{line}", end="\r", markup=False, soft_wrap=True)
+        elif time.monotonic() - spoke[0] > every:
+            spoke[0] = time.monotonic()
+            say(line)
+
+    return tell

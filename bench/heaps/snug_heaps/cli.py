@@ -2,17 +2,15 @@
 
 import dataclasses
 import json
-import time
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from snug_bench.command import notices, run_command, say, words, write_file
+from snug_bench.command import chosen, run_command, say, words, write_file
 from snug_bench.host import fingerprint
 from snug_bench.preparation import Unavailable
 from snug_bench.problem import Problem
-from snug_bench.progress import clock
+from snug_bench.progress import one_line
 from snug_bench.sheet import standard_screen
 
 from snug_heaps.contender import KINDS, SNUG, Contender, compiled
@@ -75,7 +73,7 @@ def run(
     if not line:
         raise Problem("no contender is left", 1)
     host = fingerprint(ROOT, build)
-    results = run_all(wish, line, progress())
+    results = run_all(wish, line, one_line(PLAIN_SECONDS))
     if results.repetitions < repetitions:
         say(f"interrupted after {results.repetitions} of {repetitions} repetitions")
     screen = standard_screen()
@@ -85,32 +83,10 @@ def run(
         write_file(figures, json.dumps(as_json(results, line, host, dataclasses.asdict(wish)), indent=1) + "\n")
 
 
-def chosen(patterns: list[str], names: tuple[str, ...], what: str) -> list[str]:
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
-            raise Problem(f"no {what} '{pattern}' (there are: {', '.join(names)})")
-    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
-
-
 def outline(line: list[Contender], host: dict[str, str | int], repetitions: int) -> str:
     versions = ", ".join(f"{each.kind.name} {each.version}" for each in line if each.version and each.kind.name != SNUG)
     return (f"{repetitions} repetitions; snug {host['commit']}{', ' + versions if versions else ''}; {host['cpus']} × "
             f"{host['cpu']}, {host['kernel']}, {host['libc']}; load average {host['load_average']}")
-
-
-def progress():
-    """One line that is overwritten; where there is no terminal, a line now and then."""
-    spoke = [time.monotonic() - PLAIN_SECONDS]
-
-    def tell(what: str, done: int, total: int, left: float) -> None:
-        line = f"{done}/{total} {what}{f', {clock(left)} left' if left else ''}"
-        if notices.is_terminal:
-            notices.print(f"\x1b[2K{line}", end="\r", markup=False, soft_wrap=True)
-        elif time.monotonic() - spoke[0] > PLAIN_SECONDS:
-            spoke[0] = time.monotonic()
-            say(line)
-
-    return tell
 
 
 def main() -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 from rich.console import Console
 from rich.text import Text
+from snug_bench.against import against
 from snug_bench.noise import noise_of, others_share
 from snug_bench.quantity import NOTHING, interval, number, quantity
 from snug_bench.quantity import ratio as ratio_text
-from snug_bench.ratio import BETTER, WORSE, of_rounds
+from snug_bench.ratio import of_rounds
 from snug_bench.sheet import Column, Sheet, say_words, show_panels
 from snug_bench.statistics import Sample
 
@@ -66,15 +67,7 @@ def sentences(results: Results) -> list[str]:
     found = [f"{noise.sentence}."] if noise.too_noisy else []
     figures = sorted((figure for figure in results.values if results.units[figure] != COUNT
                       and not (noise.too_noisy and figure.endswith("/time"))), key=place_of)
-    for name in sorted({name for row in results.values.values() for name in row} - {SNUG}):
-        words: dict[str, list[str]] = {BETTER: [], WORSE: []}
-        for figure in figures:
-            row = results.values[figure]
-            if SNUG in row and name in row and (judged := ratio_of(row, SNUG, name)) and judged.word in words:
-                words[judged.word].append(f"{figure} {ratio_text(judged.value)}")
-        if words[BETTER] or words[WORSE]:
-            found.append(f"snug against {name}: better in {', '.join(words[BETTER]) or 'nothing'}; worse in "
-                         f"{', '.join(words[WORSE]) or 'nothing'}.")
+    found += against(SNUG, {figure: results.values[figure] for figure in figures}, ratio_of)
     return found + [f"{load} on {name}: {'its heaps cannot serve it' if ABSENT in why else why}."
                     for (load, name), why in results.absent.items()]
 
