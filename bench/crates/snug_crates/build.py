@@ -85,10 +85,13 @@ class Workspace:
             mirror(self.source_of(name), self.folder / name, edits)
         self.keep_text()
 
+    def place(self, target: str, kind: Kind) -> Path:
+        return self.folder / "bin" / target / kind.name
+
     def built(self, target: str, kind: Kind, programs: list[str]) -> Path:
         """The folder with these of a contender's programs for a target. Raises Unavailable."""
         release = self.folder / "target" / TARGETS[target] / "release"
-        place = self.folder / "bin" / target / kind.name
+        place = self.place(target, kind)
         place.mkdir(parents=True, exist_ok=True)
         log = self.folder / "log" / f"{target}_{kind.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)

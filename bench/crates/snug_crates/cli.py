@@ -1,7 +1,9 @@
 """The command line: snug-crates [LOAD...]."""
 
+import itertools
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +16,7 @@ from snug_bench.progress import one_line
 from snug_bench.sheet import standard_screen
 
 from snug_crates.build import KINDS, TARGETS, Workspace
-from snug_crates.loads import LOADS, made
+from snug_crates.loads import LOADS, data_at, fill
 from snug_crates.run import Entry, run_all
 from snug_crates.table import as_json, print_results
 
@@ -28,7 +30,7 @@ HELP = f"""Measures programs of real Rust crates on the allocators that Rust pro
   snug-crates                            all loads, contenders and targets, six times
   snug-crates rg serve -n 9              some loads, nine times
   snug-crates -c snug,system -t musl     some contenders, one target
-  snug-crates --list                     builds what is missing, and shows the commands, but runs none
+  snug-crates --list                     the commands alone: nothing is built or run
   snug-crates --json crates.json         every value as well
 
 \b
@@ -60,7 +62,7 @@ def run(
     threads: Annotated[int, typer.Option("--threads", "-j", min=1, max=1024, help="Of each program.")] = os.cpu_count() or 1,
     scale: Annotated[float, typer.Option(min=1e-4, max=100, help="A factor on what each run does; below 1 proves nothing.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Of the order of the runs.")] = 1,
-    plan: Annotated[bool, typer.Option("--list", help="Build, show the commands, and run none.")] = False,
+    plan: Annotated[bool, typer.Option("--list", help="Show the commands, and build and run nothing.")] = False,
     figures: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write every value to FILE.")] = None,
     build: Annotated[Path, typer.Option("--build", help="The build with the snug command, which measures.")] =
     ROOT / "build" / "release",
@@ -68,17 +70,18 @@ def run(
     wanted = [LOADS[name] for name in chosen(loads or ["*"], LOADS, "load")]
     names = chosen(words(contenders) or ["*"], KINDS, "contender")
     places = chosen(words(targets) or ["*"], TARGETS, "target")
-    tool = build.resolve() / "bin" / "snug"
-    if not plan and not tool.is_file():
-        raise Problem(f"no {tool}: build first, with `cmake --preset release && ninja -C build/release snug_tool`")
     workspace = Workspace(ROOT, say)
-    entries = built(workspace, places, names, list(dict.fromkeys(load.program for load in wanted)))
-    data = made(workspace.folder, workspace.text, threads, scale)
+    data = data_at(workspace.folder, workspace.text, threads, scale)
     if plan:
         for load in wanted:
-            for entry in entries:
-                print(" ".join(entry.command(load, data)))
+            for place, name in itertools.product(places, names):
+                print(shlex.join(Entry(place, name, workspace.place(place, KINDS[name])).command(load, data)))
         return
+    tool = build.resolve() / "bin" / "snug"
+    if not tool.is_file():
+        raise Problem(f"no {tool}: build first, with `cmake --preset release && ninja -C build/release snug_tool`")
+    entries = built(workspace, places, names, list(dict.fromkeys(load.program for load in wanted)))
+    fill(data)
     host = fingerprint(ROOT, build)
     results = run_all(tool, wanted, entries, data, repetitions, seed, one_line())
     if results.repetitions < repetitions:

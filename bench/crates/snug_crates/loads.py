@@ -57,16 +57,18 @@ LOADS = {load.name: load for load in (
 )}
 
 
-def made(folder: Path, text: Path, threads: int, scale: float) -> Data:
-    files = max(FILES_A_FOLDER, round(TREE_FILES * min(scale, 1)))
-    tree, words = folder / f"tree-{files}", folder / "words"
-    if not tree.is_dir():
-        half = tree.with_name(f"{tree.name}.new")
+def data_at(folder: Path, text: Path, threads: int, scale: float) -> Data:
+    """Names what there is to be; `fill` makes it."""
+    return Data(text, folder / "words", folder / f"tree-{max(FILES_A_FOLDER, round(TREE_FILES * min(scale, 1)))}", threads, scale)
+
+
+def fill(data: Data) -> None:
+    if not data.tree.is_dir():
+        half = data.tree.with_name(f"{data.tree.name}.new")
         shutil.rmtree(half, ignore_errors=True)
-        grow(half, files)
-        half.rename(tree)
-    words.write_text("".join(f"{word}\n" for word in words_of(text)))
-    return Data(text, words, tree, threads, scale)
+        grow(half, int(data.tree.name.partition("-")[2]))
+        half.rename(data.tree)
+    data.words.write_text("".join(f"{word}\n" for word in words_of(data.text)))
 
 
 def grow(tree: Path, files: int) -> None:

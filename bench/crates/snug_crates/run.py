@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import random
+import shlex
 import subprocess
 import time
 from collections.abc import Callable
@@ -122,11 +123,11 @@ def check_output(load: Load, entry: Entry, data: Data, results: Results) -> None
     found = hashlib.sha256(b"\n".join(sorted(done.stdout.splitlines()))).hexdigest()
     if not done.stdout or results.outputs.setdefault(load.name, found) != found:
         what = "something else than others" if done.stdout else "nothing"
-        raise Problem(f"{load.name} on {entry.contender}, {entry.target}, wrote {what}: {' '.join(entry.command(load, data))}", 1)
+        raise Problem(f"{load.name} on {entry.contender}, {entry.target}, wrote {what}: {shlex.join(entry.command(load, data))}", 1)
 
 
 def measured(tool: Path, program: list[str], warm: int) -> tuple[dict, str]:
-    """What a run cost; or why it does not count. The tool would preload an allocator; of glibc's it preloads nothing."""
+    """What a run cost; or why it does not count. The tool preloads a library; of glibc it is the one that is there."""
     command = [str(tool), "measure", "--on", "glibc", "--timeout", str(RUN_SECONDS), "--warm", str(warm or WARM_MEBIBYTES), "--", *program]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           start_new_session=True, env=environment()) as process:

@@ -10,7 +10,7 @@ from rich.console import Console
 from snug_bench.preparation import Unavailable
 from snug_bench.problem import Problem
 from snug_crates.build import DECLARED, EDITS, KINDS, Edit, Workspace, check_linked, mirror
-from snug_crates.loads import LOADS, grow, made
+from snug_crates.loads import LOADS, data_at, fill, grow
 from snug_crates.run import Entry, Results, check_output, run_all
 from snug_crates.table import as_json, print_results, sentences
 
@@ -89,8 +89,11 @@ def test_outputs_must_be_the_same_in_any_order(tmp_path):
 def made_data(folder: Path):
     text = folder / "text"
     text.mkdir()
-    (text / "a.rs").write_text("fn main() -> Result<(), Failure> { answer }\n")
-    return made(folder, text, threads=2, scale=0.001)
+    (text / "a.rs").write_text("fn main() -> Result<(), Failure> { answer() }\n")
+    data = data_at(folder, text, threads=2, scale=0.001)
+    fill(data)
+    assert data.words.read_text().split() == ["answer"]
+    return data
 
 
 def test_the_tree_is_the_same_each_time(tmp_path):
@@ -112,7 +115,8 @@ def test_a_program_is_built_on_two_contenders_and_measured():
             raise
         pytest.skip(f"cargo has no network here: {reason}")
     entries = [Entry("gnu", name, workspace.built("gnu", KINDS[name], ["rg"])) for name in ("system", "snug")]
-    data = made(workspace.folder, workspace.text, threads=2, scale=0.001)
+    data = data_at(workspace.folder, workspace.text, threads=2, scale=0.001)
+    fill(data)
     tool = Path(os.environ.get("SNUG_BUILD", ROOT / "build" / "release")) / "bin" / "snug"
     results = run_all(tool, [LOADS["rg"]], entries, data, 1, 1, lambda *_: None)
     assert not results.absent
