@@ -50,14 +50,14 @@ class SNUG_LOCKABLE BasicLock {
   // (sequentially consistent).
   bool try_lock() SNUG_TRY_ACQUIRE(true) {
     uint32_t expected = kOpen;
-    return word_.compare_exchange_strong(expected, kHeld, kSeqCst) || (expected == kHeldByFork && Forks::is_this_one());
+    return word_.compare_exchange_strong(expected, kHeld, kSeqCst) || (expected >= kHeldByFork && Forks::is_this_one());
   }
   // For Clang's analysis, in a function that is called back under the lock. No code.
   void assume_held() const SNUG_ASSUMES(this) {}
   // True if any thread holds the lock. Racy: the answer may have changed when the caller reads it.
   bool is_held() const { return word_.load(kRelaxed) != kOpen; }
   void unlock() SNUG_RELEASE() {
-    if (word_.load(kRelaxed) == kHeldByFork) [[unlikely]]
+    if (is_held_for_fork()) [[unlikely]]
       return;  // the forking thread unlocks, inside its own hold for the fork
     if (word_.exchange(kOpen, kSeqCst) == kWaited) [[unlikely]]
       wake(1);
@@ -70,14 +70,16 @@ class SNUG_LOCKABLE BasicLock {
     lock();
     hold_for_fork();
   }
-  bool is_held_for_fork() const { return word_.load(kRelaxed) == kHeldByFork; }
+  bool is_held_for_fork() const { return word_.load(kRelaxed) >= kHeldByFork; }
   // For a lock already held.
-  void hold_for_fork() SNUG_REQUIRES(this) { word_.store(kHeldByFork, kRelaxed); }
+  void hold_for_fork() SNUG_REQUIRES(this) {
+    uint32_t expected = kHeld;
+    if (!word_.compare_exchange_strong(expected, kHeldByFork, kRelaxed)) word_.store(kWaitedByFork, kRelaxed);
+  }
   // Does nothing to a lock that is not held for a fork.
   void unlock_after_fork() SNUG_RELEASE() {
     if (!is_held_for_fork()) return;
-    word_.store(kOpen, kRelease);
-    wake(INT_MAX);
+    if (word_.exchange(kOpen, kRelease) == kWaitedByFork) wake(INT_MAX);
   }
   // begin_fork() makes the calling thread the one that forks; after end_fork() none is.
   static void begin_fork() {
@@ -90,7 +92,8 @@ class SNUG_LOCKABLE BasicLock {
   }
 
  private:
-  static constexpr uint32_t kOpen = 0, kHeld = 1, kWaited = 2, kHeldByFork = 3;
+  static constexpr uint32_t kOpen = 0, kHeld = 1, kWaited = 2;
+  static constexpr uint32_t kHeldByFork = 3, kWaitedByFork = 4;
 
   void wake(int count) { Atomics::futex_wake(word_, count); }
 
@@ -107,8 +110,10 @@ class SNUG_LOCKABLE BasicLock {
   // One step: takes the lock, or sleeps until it has changed.
   bool try_lock_with_waiters() {
     uint32_t seen = word_.load(kRelaxed);
-    if (seen == kHeldByFork) {
+    if (seen >= kHeldByFork) {
       if (Forks::is_this_one()) return true;
+      if (seen == kHeldByFork && !word_.compare_exchange_strong(seen, kWaitedByFork, kRelaxed)) return false;
+      seen = kWaitedByFork;
     } else {
       if (seen != kWaited && !word_.compare_exchange_strong(seen, kWaited, kAcquire)) return false;
       if (seen == kOpen) return true;
