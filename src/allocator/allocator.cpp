@@ -44,14 +44,14 @@ const ClassTable* class_table(const Config& config) {
   }
 }
 
-// On larger OS pages, purging one of our pages would clear its neighbours on the same OS page.
+// No processor of today has larger ones in use, and nothing was tried on them.
 void refuse_large_os_pages() {
-  if (os::page_size() <= kPageSize) return;
+  if (os::page_size() <= kLargestOsPage) return;
   Text<160> line;
   line.add("snug: cannot run on pages of ")
       .add(uint64_t{os::page_size() / 1024})
       .add(" KiB, as this kernel has them; the most is ");
-  line.add(uint64_t{kPageSize / 1024}).add(" KiB\n");
+  line.add(uint64_t{kLargestOsPage / 1024}).add(" KiB\n");
   write_line(line.data(), line.size());
   abort();
 }

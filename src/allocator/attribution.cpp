@@ -68,12 +68,13 @@ class AttributionWalk {
     return true;
   }
 
-  // Calls visit(offset in the chunk) for each OS page in memory of so many pages.
+  // Calls visit(offset in the chunk) for each part in memory of so many pages: an OS page, or a page where these are
+  // shorter.
   template <class Visit>
   void for_each_resident(uint32_t first, uint32_t pages, Visit visit) const {
     const size_t os_page = os::page_size();
     const size_t end = PageCount{first + pages}.bytes();
-    for (size_t offset = PageCount{first}.bytes(); offset != end; offset += os_page)
+    for (size_t offset = PageCount{first}.bytes(); offset != end; offset += part_)
       if (tests_bit(in_memory_, offset / os_page)) visit(offset);
   }
 
@@ -82,15 +83,15 @@ class AttributionWalk {
     its.out += slab.used_bytes();
     for_each_resident(first, pages, [&](size_t offset) {
       const size_t from = chunk + offset - slab.start();
-      const size_t used = slab.used_between(from, from + os::page_size());
+      const size_t used = slab.used_between(from, from + part_);
       its.used += used;
-      (slab.used_bytes() != 0 ? its.free : its.empty) += os::page_size() - used;
+      (slab.used_bytes() != 0 ? its.free : its.empty) += part_ - used;
     });
   }
 
   void add_page(PageUse use, uint32_t page) {
     uint64_t bytes = 0;
-    for_each_resident(page, 1, [&](size_t) { bytes += os::page_size(); });
+    for_each_resident(page, 1, [&](size_t) { bytes += part_; });
     if (use == PageUse::kRun) {
       sums_.requested += bytes;
       sums_.untouched += kPageSize - bytes;
@@ -135,6 +136,7 @@ class AttributionWalk {
 
   os::PageMap map_;
   const bool has_forked_;
+  const size_t part_ = min(os::page_size(), kPageSize);
   snug_memory& sums_;
   ClassMemory (&classes_)[kMaxClasses];
   PageUse uses_[kPagesPerChunk];

@@ -1,6 +1,8 @@
 // The units in which snug counts memory: bytes are size_t, pages have types of their own so that the two never mix.
 //
 //   OS page (4 KiB on x86-64)  <  page (16 KiB)  <  chunk (2 MiB, the size of a huge page)
+//
+// On AArch64 an OS page may have 16 or 64 KiB. Four pages then share one, and go back to the OS together or not at all.
 #pragma once
 
 #include <stddef.h>
@@ -10,6 +12,8 @@ namespace snug {
 
 inline constexpr unsigned kPageShift = 14;
 inline constexpr size_t kPageSize = size_t{1} << kPageShift;
+// The longest OS page that the library runs on.
+inline constexpr size_t kLargestOsPage = size_t{64} << 10;
 inline constexpr unsigned kChunkShift = 21;
 inline constexpr size_t kChunkSize = size_t{1} << kChunkShift;
 inline constexpr uint32_t kPagesPerChunk = uint32_t{1} << (kChunkShift - kPageShift);

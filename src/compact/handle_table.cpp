@@ -94,7 +94,9 @@ void HandleTable::close() {
 bool HandleTable::make_writable(size_t slots) {
   const size_t had = slot_limit();
   SNUG_ASSERT(slots <= capacity_, "steps divide the capacity, and beyond it the levels above promise no free slot");
-  if (!os::commit(levels_[0] + had / 64, (slots - had) / 64 * sizeof(uint64_t)) ||
+  // A step of bits may begin inside an OS page that is writable already.
+  const uintptr_t bits = round_down(address_of(levels_[0] + had / 64), os::page_size());
+  if (!os::commit(at<void>(bits), address_of(levels_[0] + slots / 64) - bits) ||
       !os::commit(slots_ + had, (slots - had) * sizeof(uint64_t)))
     return false;
   writable_.store(slots, kRelease);
@@ -252,7 +254,10 @@ bool HandleTable::withdraw(size_t leaf) {
   return true;
 }
 
-bool HandleTable::purge(size_t leaf) { return os::purge(slots_ + leaf * kLeafSlots, kPageSize); }
+bool HandleTable::purge(size_t leaf) {
+  // A longer OS page holds slots of other leaves.
+  return os::page_size() <= kPageSize && os::purge(slots_ + leaf * kLeafSlots, kPageSize);
+}
 
 void HandleTable::put_back(size_t leaf, bool is_gone) {
   for (size_t word = first_word(leaf); word != first_word(leaf + 1); ++word) {

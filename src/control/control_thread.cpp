@@ -52,7 +52,8 @@ long make_file() {
 // touched. Kernels that cannot say (before Linux 5.14) are believed to have it.
 bool is_there(void* start, size_t bytes) {
   static constinit Atomic<bool> can_say{false};
-  if (os::back(start, bytes)) {
+  const uintptr_t page = round_down(address_of(start), os::page_size());
+  if (os::back(at<void>(page), address_of(start) + bytes - page)) {
     can_say.store(true, kRelaxed);
     return true;
   }

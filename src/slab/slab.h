@@ -183,8 +183,12 @@ struct Slab {
     purged = false;
   }
 
-  // True if there may be a hole, a run of OS pages without a live block, that has not been purged.
-  bool may_have_holes() const { return !purged && size_t{free_count} * block_size >= os::page_size(); }
+  // True if there may be a hole, a run of OS pages without a live block, that has not been purged. OS pages that are
+  // longer than ours are shared with other spans, and hardly one would be empty: there are no holes then.
+  bool may_have_holes() const {
+    const size_t os_page = os::page_size();
+    return !purged && os_page <= kPageSize && size_t{free_count} * block_size >= os_page;
+  }
   // Calls visit(from, to) for each hole in which something may have been written, as bytes from the start.
   template <class Visit>
   void for_each_hole(Visit visit) const;

@@ -85,12 +85,15 @@ Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
 }
 
 // Small pages until the class has grown, and always for blocks of more than kPagesUsedWhole OS pages: a huge page is
-// backed whole, even if the program uses little of it.
+// backed whole, even if the program uses little of it. Always small, too, where OS pages are longer than ours: a huge
+// page is then longer than a chunk.
 Paging SlabHeap::paging_for(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;
   const bool grows = slab_bytes_ >= kGrownHeap && class_bytes >= kGrownClass;
-  return grows && sizes.block_size <= kPagesUsedWhole * os::page_size() ? Paging::kHuge : Paging::kSmall;
+  const size_t os_page = os::page_size();
+  const bool may_pay = os_page <= kPageSize && sizes.block_size <= kPagesUsedWhole * os_page;
+  return grows && may_pay ? Paging::kHuge : Paging::kSmall;
 }
 
 }  // namespace snug

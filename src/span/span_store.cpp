@@ -280,7 +280,8 @@ void SpanStore::insert(Span* span) {
   chunk.is_free = span->pages.value == kPagesPerChunk;
   chunk.free_pages += span->pages.value;
   span->paging = chunk.paging;
-  span->aging = span->dirty && (span->paging == Paging::kSmall || is_worth_breaking(chunk));
+  const uint32_t purgeable = pages_in_os_page() == 1 ? dirty : count_purgeable(*span);
+  span->aging = purgeable != 0 && (span->paging == Paging::kSmall || is_worth_breaking(chunk));
   Bins& home = bins(span->paging, span->dirty);
   const uint32_t bin = span->pages.value - 1;
   home.by_length[bin].push_front(span);
@@ -288,7 +289,7 @@ void SpanStore::insert(Span* span) {
   if (span->aging) {
     span->freed_at = os::milliseconds();
     age_list(span->paging).push_back(span);
-    aging_pages_ += dirty;
+    aging_pages_ += purgeable;
     if (wake_event_ != nullptr) wake_event_->notify();
   }
   dirty_pages_ += dirty;

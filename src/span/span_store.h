@@ -16,7 +16,9 @@
 //
 //   for every chunk:   free spans do not overlap, and the entries lead to those that lie in bins; the rest is
 //                      allocated, or the wilderness's
-//   dirty_pages_       == number of dirty pages in free spans;   aging_pages_ == the same of those in the lists of ages
+//   dirty_pages_       == number of dirty pages in free spans
+//   aging_pages_       == number of those in the lists of ages that lie in OS pages which one free span fills: where OS
+//                         pages are longer than ours, the others wait until their neighbours are free
 //   held_pages_        == number of pages that are not free, or are dirty: what the footprint counts of the store
 //   chunks_            == number of chunks that are ours;   splits_ == number of neighbours that are not alike
 //   no two free spans of one chunk are neighbours; what is detached counts as allocated
@@ -31,10 +33,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/in_flight_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/pair.h"
+#include "os/memory.h"
 #include "os/wake_event.h"
 #include "span/footprint.h"
 #include "span/given_lately.h"
@@ -263,6 +268,9 @@ class SpanStore {
   const char* check_mappings() SNUG_REQUIRES(lock_);
   const char* check_runs() SNUG_REQUIRES(lock_);
   uint32_t count_dirty(const Span& span) SNUG_REQUIRES(lock_);
+  static uint32_t pages_in_os_page() { return static_cast<uint32_t>(max(os::page_size(), kPageSize) >> kPageShift); }
+  static Pair<uint32_t, uint32_t> whole_os_pages(const Span& span);
+  uint32_t count_purgeable(const Span& span) SNUG_REQUIRES(lock_);
   void mark_dirty(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   void count_growth(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   size_t count_clean(const Span& span) SNUG_REQUIRES(lock_) { return span.pages.value - count_dirty(span); }

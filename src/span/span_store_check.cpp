@@ -99,7 +99,7 @@ const char* SpanStore::check() {
         if (span->dirty != (dirty != 0) || (bins != &bins_[0][span->dirty] && bins != &bins_[1][span->dirty]))
           return "span store: a free span is binned as clean and is dirty, or the reverse";
         dirty_pages += dirty;
-        aging_pages += span->aging ? dirty : 0;
+        aging_pages += span->aging ? count_purgeable(*span) : 0;
         free_pages += span->pages.value;
         const bool is_chunk = span->pages.value == kPagesPerChunk;
         if (page_map_.chunk(span->first).is_free != is_chunk)

@@ -4,6 +4,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/fixed_array.h"
+#include "base/pair.h"
 #include "base/thread_relative.h"
 #include "os/clock.h"
 #include "os/memory.h"
@@ -18,17 +19,35 @@ constexpr uint32_t kLately = 10;
 
 }  // namespace
 
-// Gives back a wholly free chunk, or the first run of dirty pages of another free, dirty span. Returns the bytes, 0 if
-// the OS would not. The lock is held, but for the system calls.
+// The part of the span that fills OS pages, which alone can go back, as places in its chunk: the first, and the end.
+// They are the same where it fills none.
+Pair<uint32_t, uint32_t> SpanStore::whole_os_pages(const Span& span) {
+  const uint32_t first = span.first.in_chunk();
+  const size_t unit = pages_in_os_page();
+  const auto start = static_cast<uint32_t>(round_up(first, unit));
+  return {start, max(start, static_cast<uint32_t>(round_down(first + span.pages.value, unit)))};
+}
+
+// The dirty pages of the span that can go back.
+uint32_t SpanStore::count_purgeable(const Span& span) {
+  const Pair<uint32_t, uint32_t> whole = whole_os_pages(span);
+  return page_map_.chunk(span.first).count_dirty(whole.first, {whole.second - whole.first});
+}
+
+// Gives back a wholly free chunk, or the first run of OS pages with dirty pages of another free span that has such.
+// Returns the bytes that were dirty, 0 if the OS would not. The lock is held, but for the system calls.
 size_t SpanStore::purge_run(Span* span) {
   if (span->pages.value == kPagesPerChunk) return give_back_chunk(span);
   Chunk& chunk = page_map_.chunk(span->first);
-  uint32_t first = span->first.in_chunk();
-  const uint32_t end = first + span->pages.value;
-  while (!tests_bit(chunk.dirty, first)) ++first;
+  const uint32_t unit = pages_in_os_page();
+  const auto has_dirty = [&chunk, unit](uint32_t at) { return chunk.count_dirty(at, {unit}) != 0; };
+  const Pair<uint32_t, uint32_t> whole_pages = whole_os_pages(*span);
+  uint32_t first = whole_pages.first;
+  while (!has_dirty(first)) first += unit;
   uint32_t last = first;
-  while (last < end && tests_bit(chunk.dirty, last)) ++last;
+  while (last < whole_pages.second && has_dirty(last)) last += unit;
   const PageCount pages{last - first};
+  const PageCount dirty{chunk.count_dirty(first, pages)};
   const PageCount whole = span->pages;
   const PageId chunk_start = span->first.start_of_chunk();
   const uint32_t freed_at = span->freed_at;
@@ -54,7 +73,7 @@ size_t SpanStore::purge_run(Span* span) {
     put_last(span);
   else if (span->pages.value == kPagesPerChunk && !span->dirty)
     give_back_chunk(span);
-  return purged ? pages.bytes() : 0;
+  return purged ? dirty.bytes() : 0;
 }
 
 // Called with the lock held. It is dropped for the system calls, under which a caller's heap lock may stay held; the
@@ -107,14 +126,16 @@ void SpanStore::put_last(Span* span) {
   bin.push_back(span);
 }
 
-// The span does not merge with its neighbours before it is clean: their memory is not due.
+// The span does not merge with its neighbours before it is clean: their memory is not due. Only where OS pages are
+// longer than ours it does, as it may fill one with them alone.
 void SpanStore::free_to_os(Span* span, PageCount touched) {
   span->written = max(span->written, touched);
   LockGuard guard(lock_);
   note_use();
   mark_dirty(span->first, span->written);
   let_go(count_clean(*span));
-  if (count_dirty(*span) == 0 || page_map_.chunk(span->first).paging == Paging::kHuge) {
+  if (pages_in_os_page() != 1) span = merge_neighbours(span);
+  if (count_purgeable(*span) == 0 || page_map_.chunk(span->first).paging == Paging::kHuge) {
     insert(merge_neighbours(span));
     purge_as_due();
     return;
@@ -154,7 +175,7 @@ Span* SpanStore::oldest_of_huge_pages() {
 
 void SpanStore::age_no_longer(Span* span) {
   age_list(span->paging).remove(span);
-  aging_pages_ -= count_dirty(*span);
+  aging_pages_ -= count_purgeable(*span);
   span->aging = false;
 }
 

@@ -1,4 +1,4 @@
-/* on_large_pages.c: allocates a block with the archive, on a kernel with pages that may be larger than snug's. */
+/* on_large_pages.c: allocates a block with the archive, on a kernel with pages that may be longer than snug runs on. */
 #include <snug/snug.h>
 
 int main(void) {
