@@ -43,8 +43,8 @@ LOADS = {load.name: load for load in (
     Load("rg", "ripgrep prints the lines of Rust sources that match a pattern", "rg", lambda data: [
         "--no-config", "--no-ignore", "--color=never", "--no-heading", "-n", f"-j{data.threads}",
         r"\bfn \w+(<[^>]*>)?\([^)]*\) -> \w+", *data.again(data.text, 12)]),
-    Load("rg_words", f"ripgrep counts the lines that have one of {WORDS} words, in any case", "rg", lambda data: [
-        "--no-config", "--no-ignore", "--color=never", "-c", "-w", "-i", f"-j{data.threads}", f"-f{data.words}",
+    Load("rg_words", f"ripgrep counts the lines that have one of {WORDS} words", "rg", lambda data: [
+        "--no-config", "--no-ignore", "--color=never", "-c", "-w", f"-j{data.threads}", f"-f{data.words}",
         *data.again(data.text, 4)]),
     Load("fd", "fd lists the files of a tree that match a pattern", "fd", lambda data: [
         "--no-ignore", "--color=never", "-tf", f"-j{data.threads}", r"[0-4]\w*\.(rs|json)$", *data.again(data.tree, 12)]),
