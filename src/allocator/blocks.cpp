@@ -28,6 +28,15 @@ ThreadCache* cache_for_free() {
   return ++state.frees < kFreesWithoutCache ? nullptr : thread_cache();
 }
 
+}  // namespace
+
+SNUG_COLD void note_request(void* block, size_t size) {
+  if (const size_t scaled_class = block == nullptr ? 0 : plain_class_at(block); scaled_class != 0)
+    allocator.peak.note_request(scaled_class / kClassScale, block, size);
+}
+
+namespace {
+
 // Serves sizes beyond the largest class; the first request of the process, before any class is known; every request of
 // a checked process, and of one that is to report; and, while the heap profile runs, those beyond the head table.
 SNUG_NOINLINE void* allocate_without_class(size_t size, BlockOrigin origin) noexcept {

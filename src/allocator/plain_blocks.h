@@ -45,11 +45,12 @@ inline size_t plain_class_at(const void* block) {
   return allocator.page_map.contains(block) ? allocator.page_map.class_at(allocator.page_map.index_of(block)) : 0;
 }
 
-// In a process that is to report: notes what the block, which may be null or of no class, was asked for. Returns it.
+// In a process that is to report: notes what the block, which may be null or of no class, was asked for.
+void note_request(void* block, size_t size);
+// Returns the block, noted if the process is to report.
 inline void* noted(void* block, size_t size) {
-  if (!allocator.peak.is_wanted() || block == nullptr) return block;
-  if (const size_t scaled_class = plain_class_at(block); scaled_class != 0)
-    allocator.peak.note_request(scaled_class / kClassScale, block, size);
+  if (allocator.peak.is_wanted()) [[unlikely]]
+    note_request(block, size);
   return block;
 }
 

@@ -26,7 +26,7 @@ TEST(ContainerTest, NoMoreIsKeptThanA32ndOfTheMemory) {
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large.bytes, 8 * kMiB);
   EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).cache, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).cache, 8 * kMiB);
-  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).caches, 4 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).caches, 2 * kMiB);
 }
 
 TEST(ContainerTest, ByAgeA16thOfTheMemoryIsKept) {
