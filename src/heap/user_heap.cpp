@@ -33,7 +33,7 @@ void UserHeap::begin(const char* name, const HeapLimits& limits, uint32_t forks)
   is_visited_ = false;
   forks_ = forks;
   operations_ = 0;
-  state_ = kLive;
+  state_.store(kLive, kRelaxed);
 }
 
 void UserHeap::end() {
@@ -48,7 +48,7 @@ void UserHeap::end() {
   end_of_classes_ = 0;
   blocks_out_ = 0;
   bytes_out_ = 0;
-  state_ = kEnded;
+  state_.store(kEnded, kRelaxed);
   if (!batch.empty()) parts_.spans.free_all(batch);
 }
 

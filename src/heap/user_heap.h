@@ -60,21 +60,21 @@ class alignas(kCacheLine) UserHeap {
 
   Lock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
   // False for a heap that was destroyed. Racy without the lock, as are the next three.
-  bool is_live() const { return state_ == kLive; }
+  bool is_live() const { return state_.load(kRelaxed) == kLive; }
   // In a checked process: it was destroyed, and keeps its slabs while blocks of it rest in the quarantine.
-  bool is_resting() const { return state_ == kResting; }
-  bool is_ending() const { return state_ == kEnding; }
-  bool is_ended() const { return state_ == kEnded; }
+  bool is_resting() const { return state_.load(kRelaxed) == kResting; }
+  bool is_ending() const { return state_.load(kRelaxed) == kEnding; }
+  bool is_ended() const { return state_.load(kRelaxed) == kEnded; }
   const char* name() const { return name_; }
 
   // From destroyed to live, empty.
   void begin(const char* name, const HeapLimits& limits, uint32_t forks) SNUG_REQUIRES(lock_);
   // From live to resting, and from resting without blocks to ending; false, and nothing has happened, if blocks rest,
   // or a thread has one that is about to go.
-  void rest() SNUG_REQUIRES(lock_) { state_ = kResting; }
+  void rest() SNUG_REQUIRES(lock_) { state_.store(kResting, kRelaxed); }
   bool stop_resting() SNUG_REQUIRES(lock_) {
     if (!is_resting() || blocks_out_ != 0 || held_ != slab_bytes_) return false;
-    state_ = kEnding;
+    state_.store(kEnding, kRelaxed);
     return true;
   }
   // From live or ending to destroyed: all spans go to the span store at once. The large blocks and the caches are the
@@ -179,7 +179,7 @@ class alignas(kCacheLine) UserHeap {
   const char* check_slab(const Slab& slab, size_t size_class) const SNUG_REQUIRES(lock_);
 
   mutable Lock lock_;
-  uint32_t state_ = kEnded;
+  Atomic<uint32_t> state_{kEnded};
   HeapParts parts_;
   char name_[kNameMax + 1] = {};
   HeapLimits limits_ SNUG_GUARDED_BY(lock_);
