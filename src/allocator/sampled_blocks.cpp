@@ -29,6 +29,15 @@ void leave_hook() {
   if (Trays* const trays = calling_trays(); trays != nullptr) trays->is_inside = false;
 }
 
+void tell_freed(const Sample& was) {
+  if (was.tag == 0 || was.sampler->freed == nullptr) return;
+  ErrnoKeeper keeper;
+  Trays* const trays = trays_for_sample();
+  if (trays != nullptr) trays->is_inside = true;
+  was.sampler->freed(was.sampler->context, was.tag, const_cast<void*>(was.block));
+  if (trays != nullptr) leave_hook();
+}
+
 // Keeps a sample of a new block, and tells the program's hooks. Not inline: no other path needs room for the stack.
 SNUG_NOINLINE void keep_sample(void* block, size_t size, double weight, const void* frame) {
   ErrnoKeeper keeper;
@@ -48,17 +57,8 @@ SNUG_NOINLINE void keep_sample(void* block, size_t size, double weight, const vo
   SampledStack stack;
   stack.count = walk_frames(frame, stack.frames, SampledStack::kMost);
   allocator.profile.strip(stack);
-  allocator.profile.add(sample, stack);
+  if (!allocator.profile.add(sample, stack)) tell_freed(sample);  // no memory for it: the free would not find it
   leave_hook();
-}
-
-void tell_freed(const Sample& was) {
-  if (was.tag == 0 || was.sampler->freed == nullptr) return;
-  ErrnoKeeper keeper;
-  Trays* const trays = trays_for_sample();
-  if (trays != nullptr) trays->is_inside = true;
-  was.sampler->freed(was.sampler->context, was.tag, const_cast<void*>(was.block));
-  if (trays != nullptr) leave_hook();
 }
 
 SNUG_NOINLINE void* sampled_block(size_t size_class, size_t size, const void* frame) {
@@ -161,7 +161,7 @@ void* resize_large_sampled(void* block, size_t size) noexcept {
   if (is_sample && !is_drawn_anew) {
     if (resized != nullptr) was.block = resized;
     if (resized != nullptr) was.size = size;
-    allocator.profile.put_back(was);
+    if (!allocator.profile.put_back(was)) tell_freed(was);
   }
   if (is_drawn_anew) {
     if (is_sample) tell_freed(was);
@@ -174,7 +174,7 @@ void set_sampled_size(const void* block, size_t size) noexcept {
   Sample was;
   if (!allocator.profile.remove(block, &was)) return;
   was.size = size;
-  allocator.profile.put_back(was);
+  if (!allocator.profile.put_back(was)) tell_freed(was);
 }
 
 }  // namespace snug

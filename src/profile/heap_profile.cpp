@@ -147,20 +147,29 @@ void HeapProfile::keep_peak() {
   for (uint32_t i = 0; i != state_->sites.size(); ++i) state_->sites[i].peak = state_->sites[i].live;
 }
 
-void HeapProfile::add(const Sample& sample, const SampledStack& stack) {
-  make_ready();
-  const LockGuard guard(lock_);
-  if (state_->free == nullptr || state_->sites.size() == 0) return;
-  Sample kept = sample;
-  kept.site = site_of(stack);
-  state_->sites[kept.site].allocated.add(kept.weight, kept.size);
-  insert(kept);
+bool HeapProfile::add(const Sample& sample, const SampledStack& stack) {
+  for (;;) {
+    const bool has_memory = make_ready();
+    const LockGuard guard(lock_);
+    if (has_memory && state_->free == nullptr) continue;  // other threads have used it up
+    if (state_->free == nullptr || state_->sites.size() == 0) return false;
+    Sample kept = sample;
+    kept.site = site_of(stack);
+    state_->sites[kept.site].allocated.add(kept.weight, kept.size);
+    insert(kept);
+    return true;
+  }
 }
 
-void HeapProfile::put_back(const Sample& sample) {
-  make_ready();
-  const LockGuard guard(lock_);
-  if (state_->free != nullptr) insert(sample);
+bool HeapProfile::put_back(const Sample& sample) {
+  for (;;) {
+    const bool has_memory = make_ready();
+    const LockGuard guard(lock_);
+    if (has_memory && state_->free == nullptr) continue;
+    if (state_->free == nullptr) return false;
+    insert(sample);
+    return true;
+  }
 }
 
 bool HeapProfile::remove(const void* block, Sample* was) {

@@ -73,14 +73,14 @@ class HeapProfile {
 
   // A block of the class on the pages for samples; null if there is no memory. It is to be passed to add().
   void* take_block(size_t size_class) SNUG_EXCLUDES(lock_);
-  // Keeps a sample: a new block, which its user does not have yet.
-  void add(const Sample& sample, const SampledStack& stack) SNUG_EXCLUDES(lock_);
+  // Keeps a sample: a new block, which its user does not have yet. False if there is no memory for it.
+  bool add(const Sample& sample, const SampledStack& stack) SNUG_EXCLUDES(lock_);
   // Forgets the sample of a block that is about to be freed, or moved, and copies it to `was`; false if there is none.
   // By any thread (release_sampled() in allocator/sampled_blocks.h): the block is that thread's meanwhile, so that the
   // lock is taken anew for each of look_up(), remove() and give_block().
   bool remove(const void* block, Sample* was) SNUG_EXCLUDES(lock_);
-  // Puts back, as it was or with another address and size, what remove() has copied.
-  void put_back(const Sample& sample) SNUG_EXCLUDES(lock_);
+  // Puts back, as it was or with another address and size, what remove() has copied. False as add().
+  bool put_back(const Sample& sample) SNUG_EXCLUDES(lock_);
   // Gives back a block of take_block(), after remove().
   void give_block(void* block) SNUG_EXCLUDES(lock_);
   // What lies at an address, as pages for samples know it.
