@@ -98,8 +98,8 @@ bool is_in(const Pair<uintptr_t, uintptr_t>& range, uintptr_t address) {
 
 class Description {
  public:
-  Description(Allocator& allocator, Whose whose, os::OutputStream& out)
-      : allocator_(allocator), whose_(whose), object_(out) {}
+  Description(Allocator& allocator, Life life, os::OutputStream& out)
+      : allocator_(allocator), life_(life), object_(out) {}
 
   void put(uintptr_t address) {
     object_.open(address);
@@ -109,7 +109,7 @@ class Description {
 
  private:
   HeapThreads look_at_caches(const BlockView& view) {
-    if (whose_ == Whose::kEnded) return walk_caches(view);
+    if (life_ == Life::kEnded) return walk_caches(view);
     const LockGuard hands(allocator_.background.hands());
     allocator_.caches.reap_orphans();
     return walk_caches(view);
@@ -163,7 +163,7 @@ class Description {
     if (!allocator_.profile.has_been_on() || !allocator_.profile.view_sample(at<void>(block), &sample, &stack)) return;
     object_.number("requested", sample.size);
     object_.number("allocated_by", sample.thread);
-    if (whose_ == Whose::kRunning) object_.number("age_ms", os::milliseconds() - sample.milliseconds);
+    if (life_ == Life::kRunning) object_.number("age_ms", os::milliseconds() - sample.milliseconds);
     object_.addresses("stack", stack.frames, stack.count);
   }
 
@@ -295,7 +295,7 @@ class Description {
   }
 
   Allocator& allocator_;
-  const Whose whose_;
+  const Life life_;
   AnswerObject object_;
 };
 
@@ -317,10 +317,10 @@ bool parse_address(const char* words, uintptr_t* address) {
 
 }  // namespace
 
-int describe_address(Allocator& allocator, Whose whose, const char* words, os::OutputStream& out) {
+int describe_address(Allocator& allocator, Life life, const char* words, os::OutputStream& out) {
   uintptr_t address = 0;
   if (!parse_address(words, &address)) return EINVAL;
-  Description(allocator, whose, out).put(address);
+  Description(allocator, life, out).put(address);
   return 0;
 }
 

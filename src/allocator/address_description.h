@@ -20,10 +20,10 @@ struct Allocator;
 
 // The process that the allocator serves: the calling one; or one of which this is a copy, in a process with one thread
 // that has called ForkingThread::outlive_others() and CacheRevocation::after_fork_in_child().
-enum class Whose : uint8_t { kRunning, kEnded };
+enum class Life : uint8_t { kRunning, kEnded };
 
 // Writes one JSON object (snug.address/1) of the address, which is in hexadecimal digits after 0x. 0, or EINVAL for any
 // other words. Thread-safe; the caller holds no lock. O(memory of the parts that have to be walked).
-int describe_address(Allocator& allocator, Whose whose, const char* words, os::OutputStream& out);
+int describe_address(Allocator& allocator, Life life, const char* words, os::OutputStream& out);
 
 }  // namespace snug

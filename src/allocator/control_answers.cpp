@@ -89,7 +89,7 @@ int answer_tool(ControlCommand command, const char* words, os::OutputStream& out
       return error;
     }
     case ControlCommand::kAddress:
-      return describe_address(allocator, Whose::kRunning, words, out);
+      return describe_address(allocator, Life::kRunning, words, out);
   }
   return ENOSYS;
 }

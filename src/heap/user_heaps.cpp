@@ -184,13 +184,18 @@ HeapLarge* UserHeaps::take_first_large(UserHeap& heap) {
   return large;
 }
 
+namespace {
+
+// The last step of HeapLists::end_if(), which holds the heap's lock.
+void end_under_lock(UserHeap& heap) {
+  heap.lock().assume_held();
+  heap.end();
+}
+
+}  // namespace
+
 void UserHeaps::end(UserHeap& heap) {
-  lists_.end_if(
-      heap, [](UserHeap&) { return true; },
-      [](UserHeap& ending) {
-        ending.lock().assume_held();
-        ending.end();
-      });
+  lists_.end_if(heap, [](UserHeap&) { return true; }, end_under_lock);
 }
 
 void UserHeaps::rest(UserHeap& heap) {
@@ -205,10 +210,7 @@ void UserHeaps::end_if_empty(UserHeap& heap) {
         resting.lock().assume_held();
         return resting.stop_resting();
       },
-      [](UserHeap& ending) {
-        ending.lock().assume_held();
-        ending.end();
-      });
+      end_under_lock);
 }
 
 const char* UserHeaps::check() {

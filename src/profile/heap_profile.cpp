@@ -147,29 +147,33 @@ void HeapProfile::keep_peak() {
   for (uint32_t i = 0; i != state_->sites.size(); ++i) state_->sites[i].peak = state_->sites[i].live;
 }
 
-bool HeapProfile::add(const Sample& sample, const SampledStack& stack) {
+// True if act() says so, which is called under the lock, with a record that is free. False without memory for one.
+template <class Act>
+bool HeapProfile::with_record(Act act) {
   for (;;) {
     const bool has_memory = make_ready();
     const LockGuard guard(lock_);
-    if (has_memory && state_->free == nullptr) continue;  // other threads have used it up
-    if (state_->free == nullptr || state_->sites.size() == 0) return false;
+    if (state_->free != nullptr) return act();
+    if (!has_memory) return false;  // else other threads have used it up
+  }
+}
+
+bool HeapProfile::add(const Sample& sample, const SampledStack& stack) {
+  return with_record([&]() SNUG_REQUIRES(lock_) {
+    if (state_->sites.size() == 0) return false;
     Sample kept = sample;
     kept.site = site_of(stack);
     state_->sites[kept.site].allocated.add(kept.weight, kept.size);
     insert(kept);
     return true;
-  }
+  });
 }
 
 bool HeapProfile::put_back(const Sample& sample) {
-  for (;;) {
-    const bool has_memory = make_ready();
-    const LockGuard guard(lock_);
-    if (has_memory && state_->free == nullptr) continue;
-    if (state_->free == nullptr) return false;
+  return with_record([&]() SNUG_REQUIRES(lock_) {
     insert(sample);
     return true;
-  }
+  });
 }
 
 bool HeapProfile::remove(const void* block, Sample* was) {

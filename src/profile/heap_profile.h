@@ -145,6 +145,8 @@ class HeapProfile {
   size_t bytes_wanted() SNUG_REQUIRES(lock_);
   void grow(void* memory, size_t bytes) SNUG_REQUIRES(lock_);
   bool make_ready() SNUG_EXCLUDES(lock_);
+  template <class Act>
+  bool with_record(Act act) SNUG_EXCLUDES(lock_);
   uint32_t site_of(const SampledStack& stack) SNUG_REQUIRES(lock_);
   void insert(const Sample& sample) SNUG_REQUIRES(lock_);
   void keep_peak() SNUG_REQUIRES(lock_);

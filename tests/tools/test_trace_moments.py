@@ -3,31 +3,17 @@
 import json
 import os
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 
+from test_trace import FolderTest
 from tool_under_test import snug
 
 LINES = "".join(f"{line}\n" for line in (
     "a\t1\t24", "a\t2\t1000", "r\t1\t3\t48", "f\t2", "a\t2\t70000", "f\t3", "a\t5\t8"))
 
 
-class MomentTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
-    def path(self, name):
-        return str(self.folder / name)
-
-    def imported(self, text):
-        (self.folder / "text").write_text(text)
-        process = snug("trace", "import", self.path("text"), "-o", self.path("made.trace"))
-        self.assertEqual(process.returncode, 0, process.stderr)
-        return self.path("made.trace")
-
+class MomentTest(FolderTest):
     def test_a_pipe_is_refused_in_a_line_and_not_waited_for(self):
         pipe = self.path("pipe")
         os.mkfifo(pipe)

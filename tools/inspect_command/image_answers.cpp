@@ -228,7 +228,7 @@ void forbid_system_calls() {
   os::OutputStream out(the_outcome->answers, addresses.size() * kRoomOfAnswer);
   for (const std::uint64_t address : addresses) {
     Text<32> words;
-    describe_address(its, Whose::kEnded, words.add_hex(address).data(), out);
+    describe_address(its, Life::kEnded, words.add_hex(address).data(), out);
   }
   if (out.flush() != 0) end_child(Outcome::Kind::kDamaged);
   the_outcome->bytes = out.written();

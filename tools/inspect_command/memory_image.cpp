@@ -8,25 +8,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "library/own_machine.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
 
 namespace {
-
-#if defined(__x86_64__)
-constexpr Elf64_Half kOurMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr Elf64_Half kOurMachine = EM_AARCH64;
-#else
-constexpr Elf64_Half kOurMachine = EM_NONE;
-#endif
-constexpr unsigned char kOurOrder = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
 // Addresses of programs, whatever the processor.
 constexpr std::uint64_t kEndOfPrograms = std::uint64_t{1} << 56;

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "library/own_machine.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -19,15 +19,6 @@ namespace snug::tool {
 namespace {
 
 constexpr std::size_t kDynamicTags = DT_FLAGS + 1;  // those that are remembered by their number
-
-#if defined(__x86_64__)
-constexpr Elf64_Half kOurMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr Elf64_Half kOurMachine = EM_AARCH64;
-#else
-constexpr Elf64_Half kOurMachine = EM_NONE;
-#endif
-constexpr unsigned char kOurOrder = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
 // What programs, libraries and their functions are called is shorter; and the kernel takes no program with more headers
 // than fill 64 KiB. Without these limits a file could make us read all of it for each of its symbols.

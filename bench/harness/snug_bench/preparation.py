@@ -157,7 +157,7 @@ def vendor(get: FromCrate, work: Path, steps: "Steps") -> Path:
 class Steps:
     """Commands with their output in the log; a failure is one line, with the log's name and last words."""
 
-    def __init__(self, log: Path, output, say: Say, toolchain: Toolchain) -> None:
+    def __init__(self, log: Path, output, say: Say, toolchain: Toolchain = NATIVE) -> None:
         self.log, self.output, self.say, self.toolchain = log, output, say, toolchain
 
     def run(self, what: str, command: list[str], work: Path, seconds: float, more: dict[str, str] | None = None) -> None:

@@ -24,7 +24,7 @@ namespace {
 std::string described(const std::string& words, int* error) {
   char place[8192];
   os::OutputStream out(place, sizeof place);
-  *error = describe_address(allocator, Whose::kRunning, words.c_str(), out);
+  *error = describe_address(allocator, Life::kRunning, words.c_str(), out);
   EXPECT_EQ(out.flush(), 0);
   return {place, out.written()};
 }
