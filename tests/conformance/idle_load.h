@@ -62,17 +62,19 @@ inline void empty() {
   for (void* block : load.large) subject::free(block);
 }
 
-inline bool expect_below(std::size_t peak, std::size_t percent) {
-  const std::size_t held = memory_held();
+inline bool is_below(std::size_t held, std::size_t peak, std::size_t percent) {
   std::printf("%d: %zu KiB of %zu KiB are left, %.1f%%\n", getpid(), held / 1024, peak / 1024,
               100.0 * static_cast<double>(held) / static_cast<double>(peak));
   return held * 100 < peak * percent;
 }
 
-// Whether so little is left some day.
+inline bool expect_below(std::size_t peak, std::size_t percent) { return is_below(memory_held(), peak, percent); }
+
+// Whether so little is left some day. One look decides: between two, what purges may itself touch a page.
 inline bool comes_below(std::size_t peak, std::size_t percent) {
-  comes_true([=] { return memory_held() * 100 < peak * percent; });
-  return expect_below(peak, percent);
+  std::size_t held = 0;
+  comes_true([&] { return (held = memory_held()) * 100 < peak * percent; });
+  return is_below(held, peak, percent);
 }
 
 }  // namespace idle_load
