@@ -207,7 +207,8 @@ void snug_compact_leave(struct snug_compact_heap* heap, struct snug_compact_read
 void snug_compact_walk(struct snug_compact_heap* heap,
                        void (*visit)(void* context, snug_handle handle, void* block, size_t bytes), void* context);
 
-/* NULL if every invariant holds, else a static sentence that names the broken one. O(blocks). */
+/* NULL if every invariant holds, else a static sentence that names the broken one. O(blocks). A heap that
+ * several threads share is locked as a whole meanwhile; with SNUG_COMPACT_CORES one core's heap after the other. */
 const char* snug_compact_check(const struct snug_compact_heap* heap);
 
 #ifdef __cplusplus

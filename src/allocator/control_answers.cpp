@@ -41,7 +41,8 @@ int change_settings(const char* words, os::OutputStream& out) {
   return error;
 }
 
-// The distance, in digits; 0 for anything else.
+// The mean number of bytes between two samples, which `words` gives in digits. Returns 0 for anything else, which
+// start_profile() refuses with EINVAL.
 size_t distance_in(const char* words) {
   size_t distance = 0;
   for (; *words >= '0' && *words <= '9' && distance <= SIZE_MAX / 100; ++words)

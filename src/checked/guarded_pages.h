@@ -46,6 +46,8 @@ class GuardedPages {
 
   // For an address that contains() accepts. Ends the process if it is no live block; `call` is named in that report.
   void release(void* block, const char* call, const void* frame);
+  // The size that the live block was requested with. Takes no lock: while the block is live, only a call that frees it
+  // changes its slot.
   size_t size_of(const void* block, const char* call) const;
 
   // What the slot of the page has that an address lies on, or next to, which contains() accepts.

@@ -96,6 +96,8 @@ class Quarantine {
     batch.bytes += weight(rested);
   }
   size_t hand_over(Batch& batch, Rested* leaving) SNUG_REQUIRES(batch.lock);
+  // Takes the oldest blocks out of the ring until it weighs at most `limit` bytes, but no more than kMostAtOnce of
+  // them. Writes them to `leaving`, and returns how many.
   size_t take(size_t limit, Rested* leaving) SNUG_REQUIRES(lock_);
   size_t take_any(Batch& batch, Rested* leaving);
   static size_t take_batch(Batch& batch, Rested* leaving) SNUG_REQUIRES(batch.lock);

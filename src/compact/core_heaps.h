@@ -82,7 +82,7 @@ class CoreHeaps {
   // The sums over all heaps, their own records included.
   CompactFit::Totals totals() const;
   size_t totals_of(size_t bytes, CompactFit::Totals& totals) const;
-  // Takes no lock: no other thread uses the heaps meanwhile.
+  // Takes the locks of one heap after the other (CompactFit::Standstill), and none of its own.
   const char* check() const;
 
   // The slots of all heaps together: each slot reads as free until it is used.

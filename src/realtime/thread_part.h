@@ -4,8 +4,10 @@
 //   a cell is used iff its block is live or was sent
 //   a block was sent iff it holds its seal: the part's secret, mixed with its address
 //
-// The part's thread alone calls the functions below, without a lock, unless they say otherwise. Each but collect_all()
-// and check() has no loop and makes no system call. An allocation takes two sent blocks home: one more than it takes
+// The part's thread alone calls the functions below, without a lock, unless they say otherwise. Once that thread has
+// left the part, the holder of RealTimeParts' lock calls collect_all(), is_empty(), check() and, in a fork's child,
+// cut_pending(). Each but collect_all(), cut_pending(), bytes_least_free() and check() has no loop, and none makes a
+// system call. An allocation takes two sent blocks home: one more than it takes
 // away, so that they become fewer while others free no more of them than it allocates.
 #pragma once
 
@@ -95,7 +97,7 @@ class ThreadPart {
     while (collect_one()) {
     }
   }
-  // In the child of a fork, for a part that it goes on with.
+  // In the child of a fork, for the calling thread's part and for parts that a thread has left.
   void cut_pending() { sent_.cut_pending(); }
   // True if no block is live or sent.
   bool is_empty() const { return cells_.bytes_free() == bytes_; }

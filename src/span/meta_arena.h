@@ -1,4 +1,6 @@
-// MetaArena: memory for snug's own records, out of band so that user blocks and metadata never share an OS page.
+// MetaArena: memory for snug's own records, out of band. User blocks and records share an OS page only where the span
+// store lends a page and OS pages are longer than snug's 16 KiB.
+//
 // Records are cut from mappings of 1 MiB (down to 64 KiB where the OS refuses), backed only where touched, and never
 // given back: each user of the arena keeps its free records in a free list (RecordPool). Where the OS refuses a
 // mapping, the span store gives pages of its own (span/span_store_records.cpp).

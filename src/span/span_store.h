@@ -166,7 +166,8 @@ class SpanStore {
   bool release_addresses();
 
   // Called after a refusal, so that the next attempt finds memory for records: where the arena has less than a page,
-  // and the OS gives it none, it gets a free page.
+  // and the OS gives it none, it gets a free page. The caller holds no lock, because the
+  // arena may map memory here.
   void stock_arena();
 
   // True if no slab lies on the page and something has, whether its memory is still there or not: that has been freed.

@@ -245,7 +245,8 @@ void SpanStore::detach(Span* span) {
   free_detached_ += span->pages.value;
 }
 
-// Before a span is put back; it has as many dirty pages as when it was taken.
+// Takes a detached span out of the counts of what is detached; the caller then puts it into a bin, or notes it as
+// released. Until this call the span keeps as many dirty pages as it had when detach() counted it.
 void SpanStore::leave_hand(const Span& span) {
   dirty_detached_ -= count_dirty(span);
   free_detached_ -= span.pages.value;

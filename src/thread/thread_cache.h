@@ -170,6 +170,8 @@ class alignas(64) ThreadCache : public HeapCache {
   class Operation;
 
   const SizeClass& sizes(size_t size_class) const { return registry_.table().classes[size_class]; }
+  // Gives the class its first array; false if the array store has no memory, or the cache is closed. A class without an
+  // array refills by one block at a time, and overflow() sends each block home alone.
   bool open(size_t size_class) SNUG_REQUIRES(heap_.lock());
   bool grow(size_t size_class) SNUG_REQUIRES(heap_.lock());
   size_t prepare_batch(size_t size_class) SNUG_REQUIRES(heap_.lock());

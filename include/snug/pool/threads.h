@@ -59,8 +59,8 @@ struct SingleThread {
   };
 };
 
-// Any thread at any time: each operation holds the pool's lock. Work inside together() and alone() must not use the
-// pool.
+// Any thread at any time: each operation holds the pool's lock, also while the store asks its source for memory. Work
+// inside together() and alone() must not use the pool.
 struct Locked {
   static constexpr bool kMoves = false;
 
