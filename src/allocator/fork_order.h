@@ -55,6 +55,7 @@ class ForkOrder {
 
   static void after_in_child(Allocator& allocator) SNUG_UNPROVED {
     allocator.background.after_fork_in_child();
+    if (allocator.is_open()) allocator.user_heaps.drop_other_threads();
     unlock(allocator);
     Allocator::Streams::reset();
   }

@@ -34,7 +34,8 @@ class ForkingThread {
   static inline constinit Atomic<bool> has_outlived_{false};
 };
 
-template <class Atomics = StdAtomics, class Forks = ForkingThread>
+// `kTaken` is the order in which a thread that takes the lock does so: base/fork_gate.h needs more than to acquire.
+template <class Atomics = StdAtomics, class Forks = ForkingThread, MemoryOrder kTaken = kAcquire>
 class SNUG_LOCKABLE BasicLock {
  public:
   constexpr BasicLock() = default;
@@ -43,7 +44,7 @@ class SNUG_LOCKABLE BasicLock {
 
   void lock() SNUG_ACQUIRE() {
     uint32_t expected = kOpen;
-    if (!word_.compare_exchange_strong(expected, kHeld, kAcquire)) [[unlikely]]
+    if (!word_.compare_exchange_strong(expected, kHeld, kTaken)) [[unlikely]]
       lock_contended();
   }
   // If it fails, the lock's holder sees after its unlock() what the caller did before, as slab/mailbox.h needs it
@@ -55,7 +56,7 @@ class SNUG_LOCKABLE BasicLock {
   // For Clang's analysis, in a function that is called back under the lock. No code.
   void assume_held() const SNUG_ASSUMES(this) {}
   // True if any thread holds the lock. Racy: the answer may have changed when the caller reads it.
-  bool is_held() const { return word_.load(kRelaxed) != kOpen; }
+  bool is_held(MemoryOrder order = kRelaxed) const { return word_.load(order) != kOpen; }
   void unlock() SNUG_RELEASE() {
     if (is_held_for_fork()) [[unlikely]]
       return;  // the forking thread unlocks, inside its own hold for the fork
@@ -81,6 +82,8 @@ class SNUG_LOCKABLE BasicLock {
     if (!is_held_for_fork()) return;
     if (word_.exchange(kOpen, kRelease) == kWaitedByFork) wake(INT_MAX);
   }
+  // In the child of a fork, for a lock that a thread of the parent held behind which it changed nothing.
+  void reopen() { word_.store(kOpen, kRelaxed); }
   // begin_fork() makes the calling thread the one that forks; after end_fork() none is.
   static void begin_fork() {
     Forks::begin();
@@ -115,7 +118,7 @@ class SNUG_LOCKABLE BasicLock {
       if (seen == kHeldByFork && !word_.compare_exchange_strong(seen, kWaitedByFork, kRelaxed)) return false;
       seen = kWaitedByFork;
     } else {
-      if (seen != kWaited && !word_.compare_exchange_strong(seen, kWaited, kAcquire)) return false;
+      if (seen != kWaited && !word_.compare_exchange_strong(seen, kWaited, kTaken)) return false;
       if (seen == kOpen) return true;
       seen = kWaited;
     }

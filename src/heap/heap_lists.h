@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/fixed_array.h"
+#include "base/fork_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/std_atomics.h"
@@ -32,7 +33,8 @@ void if_bound(Cache& cache, Under under, Act act) {
   });
 }
 
-template <class Heap, class Atomics = StdAtomics, class ListLock = SharedLock, class WalkLock = Lock>
+template <class Heap, class Atomics = StdAtomics, class ListLock = SharedLock, class WalkLock = Lock,
+          class Gate = ForkGate>
 class HeapLists {
  public:
   // A heap that was ended, live: begin(heap) has made it so, under its lock. Null if there is none.
@@ -95,15 +97,23 @@ class HeapLists {
     return true;
   }
 
-  // For a fork: takes the locks of the walk, of the lists and of all heaps. A thread may be looking at a heap that was
-  // destroyed meanwhile: those are locked as well.
+  // That of the heaps' locks.
+  Gate& fork_gate() { return gate_; }
+
+  // For a fork: takes the locks of the walk and of the lists, and keeps all other threads from the heaps'. A thread may
+  // be looking at a heap that was destroyed meanwhile: this waits for those as well. Reads each heap's lock.
   void lock_all() SNUG_UNPROVED {
     walk_.lock_for_fork();
     lock_.lock_for_fork();
-    for_each_listed([](Heap& heap) SNUG_UNPROVED { heap.lock().lock_for_fork(); });
+    gate_.close();
+    for_each_listed([](Heap& heap) { heap.lock().wait_until_open(); });
+  }
+  // In the child, before unlock_all().
+  void drop_other_threads() SNUG_UNPROVED {
+    for_each_listed([](Heap& heap) { heap.lock().reopen(); });
   }
   void unlock_all() SNUG_UNPROVED {
-    for_each_listed([](Heap& heap) SNUG_UNPROVED { heap.lock().unlock_after_fork(); });
+    gate_.open();
     lock_.unlock_after_fork();
     walk_.unlock_after_fork();
   }
@@ -143,6 +153,7 @@ class HeapLists {
       for (Heap* heap = list->front(); heap != nullptr; heap = List::next(heap)) act(*heap);
   }
 
+  Gate gate_;
   WalkLock walk_;
   ListLock lock_;
   List live_ SNUG_GUARDED_BY(lock_);

@@ -21,8 +21,8 @@
 #include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/fork_gate.h"
 #include "base/list.h"
-#include "base/lock.h"
 #include "heap/heap_slab.h"
 #include "heap/large_owners.h"
 #include "heap/slab_records.h"
@@ -47,6 +47,7 @@ struct HeapLimits {
 struct HeapParts {
   SpanStore& spans;
   HeapSlabRecords& records;
+  ForkGate& fork_gate;
   const ClassTable* table = nullptr;
 };
 
@@ -56,9 +57,10 @@ class alignas(kCacheLine) UserHeap {
 
   // The bytes of a record: behind the heap lie as many bins as the table has classes, in memory that is zero.
   static size_t record_bytes(const ClassTable& table) { return sizeof(UserHeap) + table.count * sizeof(Bin); }
-  explicit UserHeap(const HeapParts& parts) : parts_(parts), bins_(reinterpret_cast<Bin*>(this + 1)) {}
+  explicit UserHeap(const HeapParts& parts)
+      : lock_(parts.fork_gate), parts_(parts), bins_(reinterpret_cast<Bin*>(this + 1)) {}
 
-  Lock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
+  GatedLock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
   // False for a heap that was destroyed. Racy without the lock, as are the next three.
   bool is_live() const { return state_.load(kRelaxed) == kLive; }
   // In a checked process: it was destroyed, and keeps its slabs while blocks of it rest in the quarantine.
@@ -178,7 +180,7 @@ class alignas(kCacheLine) UserHeap {
   void give_back(Slab& slab) SNUG_REQUIRES(lock_);
   const char* check_slab(const Slab& slab, size_t size_class) const SNUG_REQUIRES(lock_);
 
-  mutable Lock lock_;
+  mutable GatedLock lock_;
   Atomic<uint32_t> state_{kEnded};
   HeapParts parts_;
   char name_[kNameMax + 1] = {};

@@ -19,7 +19,7 @@ UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   while (heap == nullptr) {
     void* const memory = arena_.allocate(UserHeap::record_bytes(*table_));
     if (memory == nullptr) return nullptr;
-    lists_.add(::new (InPlace{memory}) UserHeap({spans_, slab_records_, table_}));
+    lists_.add(::new (InPlace{memory}) UserHeap({spans_, slab_records_, lists_.fork_gate(), table_}));
     heap = lists_.begin(begin);
   }
   are_used_.store(true, kRelaxed);
@@ -233,6 +233,8 @@ void UserHeaps::lock_all() {
   slab_records_.lock().lock_for_fork();
   larges_.lock().lock_for_fork();
 }
+
+void UserHeaps::drop_other_threads() { lists_.drop_other_threads(); }
 
 void UserHeaps::unlock_all() {
   larges_.lock().unlock_after_fork();

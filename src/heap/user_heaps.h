@@ -123,9 +123,11 @@ class UserHeaps {
   // Null, or the broken part of the invariant.
   const char* check();
 
-  // For a fork: takes every lock of this layer. In the child other threads' caches belong to nobody: the next operation
-  // on a heap that takes its lock brings their blocks home.
+  // For a fork: keeps other threads from every lock of this layer. drop_other_threads() comes before unlock_all() in
+  // the child. There other threads' caches belong to nobody: the next operation on a heap that takes its lock brings
+  // their blocks home.
   void lock_all() SNUG_UNPROVED;
+  void drop_other_threads() SNUG_UNPROVED;
   void unlock_all() SNUG_UNPROVED;
   void note_child() SNUG_UNPROVED;
 
@@ -207,7 +209,7 @@ class SNUG_SCOPED_LOCK UserHeaps::Operation {
   Operation& operator=(const Operation&) = delete;
 
  private:
-  LockGuard<Lock> guard_;
+  LockGuard<GatedLock> guard_;
 };
 
 template <class FreeLarge>

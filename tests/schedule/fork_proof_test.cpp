@@ -195,6 +195,7 @@ class Allocator {
   // Heaps that the program makes take part in no operation here.
   struct {
     void lock_all() {}
+    void drop_other_threads() {}
     void unlock_all() {}
   } user_heaps;
 

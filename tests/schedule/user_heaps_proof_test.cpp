@@ -24,6 +24,7 @@ enum class Mistake {
   kLeavesWithout,  // nor does it take the lock
   kBothEnd,        // of two threads that bring the last blocks home each ends the heap
   kForgetsEnding,  // a child does not look at what another thread of its parent's was ending
+  kKeepsLocks,     // nor at the locks that its threads had taken as they met the closed gate
 };
 
 template <Mistake kMistake = Mistake::kNone>
@@ -32,10 +33,12 @@ class Program {
   static constexpr int kHeaps = 3;
   enum : int { kEnded, kLive, kResting, kEnding };
   struct Cache;
+  using HeapLock = BasicGatedLock<ScheduledAtomics, ScheduledForks>;
   struct Heap {
-    ScheduledLock& lock() { return lock_; }
+    explicit Heap(HeapLock::Gate& gate) : lock_(gate) {}
+    HeapLock& lock() { return lock_; }
 
-    ScheduledLock lock_;
+    HeapLock lock_;
     ListLink<Heap> in_list;
     Atomics::Var<int> state{kEnded};
     Atomics::Var<int> life{0};    // how often it has begun
@@ -142,6 +145,7 @@ class Program {
                         [](Heap& heap) {
                           if (heap.state != kEnded) heap.state = kEnded;
                         });
+    if constexpr (kMistake != Mistake::kKeepsLocks) lists_.drop_other_threads();
     lists_.unlock_all();
     ScheduledForks::end();
     check();
@@ -188,8 +192,8 @@ class Program {
     act();
   };
 
-  HeapLists<Heap, Atomics, ScheduledLock, ScheduledLock> lists_;
-  Heap heaps_[kHeaps];
+  HeapLists<Heap, Atomics, ScheduledLock, ScheduledLock, HeapLock::Gate> lists_;
+  Heap heaps_[kHeaps] = {Heap(lists_.fork_gate()), Heap(lists_.fork_gate()), Heap(lists_.fork_gate())};
   Cache cache_;
 };
 
@@ -281,6 +285,8 @@ TEST(UserHeapsProof, WhatIsPlantedIsSeen) {
   EXPECT_TRUE(is_seen<Both>({kRelease<Both>, kRelease<Both>}, 3, kCheck<Both>));
   using Forgets = Program<Mistake::kForgetsEnding>;
   EXPECT_TRUE(is_seen<Forgets>({kDestroy<Forgets>, kFork<Forgets>}, 3, kNoCheck<Forgets>));
+  using Keeps = Program<Mistake::kKeepsLocks>;
+  EXPECT_TRUE(is_seen<Keeps>({kDestroy<Keeps>, kFork<Keeps>}, 3, kNoCheck<Keeps>));
 }
 
 TEST(UserHeapsProof, NeedsEachOfItsOrders) {
@@ -290,6 +296,14 @@ TEST(UserHeapsProof, NeedsEachOfItsOrders) {
   EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kStoreBuffers, MemoryModel::kViews}, kCheck<State>,
                              "user_heaps_proof_test.cpp"),
             std::vector<std::string>{});
+}
+
+TEST(UserHeapsProof, TheForkGateNeedsEachOfItsOrders) {
+  using State = Program<>;
+  const std::vector<Bodies<State>> scenarios = {{kDestroy<State>, kFork<State>}};
+  EXPECT_EQ(
+      unnoticed_by_all(scenarios, {MemoryModel::kStoreBuffers, MemoryModel::kViews}, kNoCheck<State>, "fork_gate.h"),
+      std::vector<std::string>{});
 }
 
 }  // namespace

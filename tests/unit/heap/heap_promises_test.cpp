@@ -1,4 +1,5 @@
 // What programs that try to break heaps have found: each test failed once.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +120,35 @@ TEST_F(HeapPromisesTest, AHeapThatEndsIsWholeToThoseThatCheck) {
   stop = true;
   ending.join();
 }
+
+// Shadow memory has page faults of its own.
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+uint64_t faults_so_far() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_minflt);
+}
+
+// A write to a page that was shared at the fork copies it: a record of a heap has more than half of one.
+TEST_F(HeapPromisesTest, AForkWritesToNoHeap) {
+  constexpr uint64_t kHeaps = 4000;
+  std::vector<snug_heap*> heaps(kHeaps);
+  for (snug_heap*& heap : heaps) heap = heap_with("many");
+  std::atomic<bool> stop{false};
+  std::thread other([&stop] { stop.wait(false); });
+  const uint64_t before = faults_so_far();
+  const pid_t child = fork();
+  if (child == 0) _exit(faults_so_far() < kHeaps / 4 ? 0 : 1);
+  EXPECT_LT(faults_so_far() - before, kHeaps / 4);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  stop = true;
+  stop.notify_one();
+  other.join();
+  for (snug_heap* heap : heaps) EXPECT_EQ(snug_heap_destroy(heap), 0);
+}
+#endif
 
 #ifndef __SANITIZE_THREAD__
 TEST_F(HeapPromisesTest, AChildCountsNoLargeBlockThatWasUnderWay) {
