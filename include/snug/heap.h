@@ -52,7 +52,17 @@ struct snug_heap_options {
   size_t soft_limit;
   unsigned flags; /* SNUG_HEAP_... or 0 */
   unsigned node;  /* with SNUG_HEAP_ON_NODE: of a NUMA machine, as the kernel counts; else not looked at */
+  /* Memory of the caller's that all blocks of the heap lie in, and nothing else; NULL: memory that snug asks the OS
+   * for. Address and length are multiples of SNUG_HEAP_REGION_UNIT. snug makes no system call about it, keeps its own
+   * records elsewhere, and neither reads nor writes what is in no block, whatever memory it is: of huge pages, locked,
+   * shared, of a file, bound to a node. It stays readable and writable, and the caller's to keep there, until the heap
+   * is destroyed; then it is the caller's alone again. A request that finds no room is as one at the limit, which the
+   * length is as well. */
+  void* region;
+  size_t region_bytes; /* 0 without a region */
 };
+/* What the address and the length of a region are multiples of, in bytes. */
+#define SNUG_HEAP_REGION_UNIT 16384
 /* snug_heap_destroy() destroys the heap only when none of its blocks is in use. */
 #define SNUG_HEAP_MUST_BE_EMPTY 1u
 /* All memory of the heap's blocks comes from the one node `node`, or not at all (mbind). A request for which that node
@@ -62,12 +72,16 @@ struct snug_heap_options {
 
 /* A new heap. `options` may be NULL, as if all of them were 0. NULL with errno EINVAL for a flag that is not known, a
  * `size` that is too small, or anything but 0 in what lies beyond the options of this version; ENOMEM without memory.
- * With SNUG_HEAP_ON_NODE also EINVAL for a node of which the process may have no memory, and what the kernel says where
- * it knows no nodes (ENOSYS), or a filter keeps it from telling (EPERM). O(1). */
+ * For a region EINVAL if its address or length is no multiple of SNUG_HEAP_REGION_UNIT, one of the two is missing, it
+ * ends beyond address 2^48, lies in a block of up to 256 KiB that snug has given out, or SNUG_HEAP_ON_NODE is set;
+ * EEXIST if a part of it is another heap's region. With SNUG_HEAP_ON_NODE also EINVAL for a node of which the process
+ * may have no memory, and what the kernel says where it knows no nodes (ENOSYS), or a filter keeps it from telling
+ * (EPERM). O(1), with a region O(MiB of it). */
 SNUG_API snug_heap* snug_heap_create(const struct snug_heap_options* options);
-/* Ends the heap and all of its blocks; has the heap for itself. Returns 0; or EBUSY, and has done nothing, if blocks
- * are in use and the heap was created with SNUG_HEAP_MUST_BE_EMPTY. NULL is ignored. O(slabs, large blocks and caches):
- * a slab is a row of blocks of one size, 16 KiB to 256 KiB; with check:on O(blocks). */
+/* Ends the heap and all of its blocks, and its region stays as it is; has the heap for itself. Returns 0; or EBUSY, and
+ * has done nothing, if blocks are in use and the heap was created with SNUG_HEAP_MUST_BE_EMPTY. NULL is ignored.
+ * O(slabs, large blocks and caches): a slab is a row of blocks of one size, 16 KiB to 256 KiB; with check:on O(blocks).
+ */
 SNUG_API int snug_heap_destroy(snug_heap* heap);
 
 /* As the functions of the same names without `heap`. O(1), but for what the OS has to give. */

@@ -123,6 +123,7 @@ void deallocate_large(void* block, const char* call) {
     case LargeFree::kInside:
       die_of_misuse(call, block, kInterior);
     case LargeFree::kUnknown:
+      if (const char* const why = why_none_in_region(block); why != nullptr) die_of_misuse(call, block, why);
       die_of_misuse(call, block, lies_where_blocks_were(block) ? kAlreadyFree : kForeign);
   }
 }
@@ -311,9 +312,9 @@ bool try_expand(void* block, size_t size, const char* call) {
 
 bool is_in_heap(const void* address) {
   if (address == nullptr || !allocator.is_open()) return false;
-  return plain_class_at(address) != 0 || allocator.user_heaps.slab_at(address) != nullptr ||
-         allocator.guarded.contains(address) || allocator.real_time.contains(address) ||
-         allocator.profile.block_size_at(address) != 0 || allocator.large_blocks.usable_size(address) != 0;
+  return plain_class_at(address) != 0 || heap_of(address) != nullptr || allocator.guarded.contains(address) ||
+         allocator.real_time.contains(address) || allocator.profile.block_size_at(address) != 0 ||
+         allocator.large_blocks.usable_size(address) != 0;
 }
 
 void empty_own_caches() {

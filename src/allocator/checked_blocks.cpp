@@ -207,7 +207,9 @@ SNUG_NOINLINE void release_at_once(void* block) {
 }
 
 SNUG_ALWAYS_INLINE void rest(const Rested& rested) {
-  if (!allocator.quarantine.has_room_for(rested.size)) return release_at_once(rested.block);
+  // A heap's region is the program's again once the heap is destroyed: nothing of it rests.
+  if (!allocator.quarantine.has_room_for(rested.size) || allocator.user_heaps.regions().knows(rested.block))
+    return release_at_once(rested.block);
   memset(rested.block, kFill, filled_bytes(rested.size, rested.usable));
   poison(rested.block, told_bytes(rested.size));
   const uintptr_t thread = address_of(&thread_state);
@@ -334,6 +336,10 @@ bool destroy_checked(UserHeap& heap) noexcept {
     });
   };
   if (heaps.must_be_empty(heap) && if_live([](void*, size_t) { return 1; }) != 0) return false;
+  if (heap.is_in_region()) {  // none of it rests, and what the program wrote there stays
+    if_live([&](void* block, size_t usable) { return static_cast<void>(inspect(block, usable, kCall, &heap)), 0; });
+    return heaps.destroy(heap, [](void*) {});
+  }
   void* ended = nullptr;
   if_live([&](void* block, size_t usable) {
     const Inspected seen = inspect(block, usable, kCall, &heap);

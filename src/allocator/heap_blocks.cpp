@@ -1,5 +1,6 @@
 #include "allocator/heap_blocks.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -108,7 +109,7 @@ void* resized_in(const Place& place, void* block, size_t size) {
   UserHeap& heap = *place.heap;
   const size_t usable = place.usable;
   if (place.slab == nullptr && size > allocator.table->max_size) {
-    if (allocator.large_blocks.fits(block, size)) return block;
+    if (!heap.is_in_region() && allocator.large_blocks.fits(block, size)) return block;
     void* const resized = resize_large_in_heap(block, size);
     if (resized != nullptr) return resized;
   } else if (size <= usable && usable - size <= usable / 2) {
@@ -118,9 +119,48 @@ void* resized_in(const Place& place, void* block, size_t size) {
   return moved == nullptr && size <= usable ? block : moved;
 }
 
+void* allocate_large_in_region(UserHeap& heap, const LargeRequest& request) {
+  HeapLarge* const large = large_record();
+  if (large == nullptr) return out_of_memory();
+  large->heap = &heap;
+  while (!allocator.user_heaps.place(large, most_counted(request.size), request.alignment)) {
+    if (ask_at_limit(heap, request.size)) continue;
+    allocator.user_heaps.larges().recycle(large);
+    return refused_at_limit();
+  }
+  void* const block = large->start;
+  if (request.zeroed) memset(block, 0, request.size);
+  maintain(heap);
+  return block;
+}
+
+// True if the memory is a part of a block that a free finds by the window, or by the region of threads with deadlines:
+// what a heap had there would be taken for one of those.
+bool is_found_otherwise(const void* address) {
+  return class_at(address) != 0 || HeapSlab::at_address(allocator.page_map, address) != nullptr ||
+         allocator.real_time.contains(address);
+}
+
+// 0, or the error of a region that cannot be a heap's.
+int claim(const char* region, size_t bytes) {
+  if (is_found_otherwise(region) || is_found_otherwise(region + bytes - 1)) return EINVAL;
+  const size_t first = RegionMap::page_of(region);
+  switch (allocator.user_heaps.regions().claim(first, first + (bytes >> kPageShift))) {
+    case RegionMap::Claim::kDone:
+      return 0;
+    case RegionMap::Claim::kOverlaps:
+      return EEXIST;
+    case RegionMap::Claim::kRefused:
+      break;
+  }
+  return ENOMEM;
+}
+
 }  // namespace
 
 void* resize_large_in_heap(void* block, size_t size) noexcept {
+  if (HeapLarge* const its = allocator.user_heaps.larges().find(block); its != nullptr && its->heap->is_in_region())
+    return allocator.user_heaps.resize(its, most_counted(size)) ? block : nullptr;
   HeapLarge* const large = allocator.user_heaps.strike_off(block);
   if (large == nullptr) die_of_misuse("realloc", block, kAlreadyFree);
   UserHeap& heap = *large->heap;
@@ -148,8 +188,15 @@ void* resize_large_in_heap(void* block, size_t size) noexcept {
 
 UserHeap* make_heap(const char* name, const HeapLimits& limits) {
   if (!allocator.ensure_open()) return static_cast<UserHeap*>(out_of_memory());
+  if (limits.region != nullptr)
+    if (const int error = claim(static_cast<char*>(limits.region), limits.region_bytes); error != 0) {
+      errno = error;
+      return nullptr;
+    }
   const auto attempt = [&] { return allocator.user_heaps.make(name, limits); };
   void* const heap = insist(sizeof(UserHeap), attempt, [] { return nullptr; });
+  if (heap == nullptr && limits.region != nullptr)
+    HeapRegion(allocator.user_heaps.regions(), limits.region, limits.region_bytes).end();
   allocator.maintain();
   return static_cast<UserHeap*>(heap);
 }
@@ -162,6 +209,7 @@ UserHeap& live_heap(UserHeap* heap, const char* call) {
 
 bool destroy_heap(UserHeap& heap) {
   const auto free_large = [&heap](void* block) {
+    if (heap.is_in_region()) return;  // its pages are free already
     heap.unbind(block, allocator.large_blocks.usable_size(block));
     deallocate_outside_slabs(block, "free");
   };
@@ -184,6 +232,7 @@ void* refill_in(UserHeap* heap, HeadStep step) noexcept { return allocate_in_slo
 
 void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept {
   if (request.size > PTRDIFF_MAX - kPageSize) return out_of_memory();
+  if (heap.is_in_region()) return allocate_large_in_region(heap, request);
   const size_t counted = most_counted(request.size);
   while (!allocator.user_heaps.hold(heap, counted))
     if (!ask_at_limit(heap, request.size)) return refused_at_limit();
@@ -267,6 +316,12 @@ size_t allocate_batch_in(UserHeap& heap, size_t size, void** blocks, size_t coun
 
 UserHeap* heap_of(const void* block) { return place_of(block).heap; }
 
+const char* why_none_in_region(const void* address) {
+  const RegionMap& regions = allocator.user_heaps.regions();
+  if (!regions.knows(address)) return nullptr;
+  return regions.is_taken(address) ? kInterior : kAlreadyFree;
+}
+
 int visit_heap(UserHeap& heap, int (*visit)(void* argument, void* block, size_t bytes), void* argument) {
   return allocator.user_heaps.visit(heap, [&](void* block, size_t bytes) {
     const bool is_live = !allocator.is_checked() || is_live_checked(block, bytes, &bytes);
@@ -288,6 +343,11 @@ bool release_in_heap(void* block) noexcept {
   if (large == nullptr) return false;
   const ErrnoKeeper keeper;
   UserHeap& heap = *large->heap;
+  if (heap.is_in_region()) {
+    allocator.user_heaps.give_back(*large);
+    allocator.user_heaps.larges().recycle(large);
+    return true;
+  }
   heap.unbind(block, allocator.large_blocks.usable_size(block));
   allocator.user_heaps.let_go(heap, large->bytes);
   allocator.user_heaps.larges().recycle(large);

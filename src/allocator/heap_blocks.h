@@ -15,7 +15,7 @@
 
 namespace snug {
 
-// A heap; null with errno ENOMEM.
+// A heap; null with errno ENOMEM, or for a region with EEXIST or EINVAL, as snug_heap_create().
 UserHeap* make_heap(const char* name, const HeapLimits& limits);
 // Ends the process if it is null, no heap, or was destroyed; `call` names the caller in that report.
 UserHeap& live_heap(UserHeap* heap, const char* call);
@@ -65,6 +65,8 @@ void* resize_into(UserHeap& heap, void* block, size_t size) noexcept;
 
 // The heap that a live block lies in; null for any other address.
 UserHeap* heap_of(const void* block);
+// Of an address at which no block is known: why it is none, if it lies in a heap's region; else null.
+const char* why_none_in_region(const void* address);
 // As snug_heap_visit().
 int visit_heap(UserHeap& heap, int (*visit)(void* argument, void* block, size_t bytes), void* argument);
 
@@ -74,7 +76,8 @@ int visit_heap(UserHeap& heap, int (*visit)(void* argument, void* block, size_t 
 bool release_in_heap(void* block) noexcept;
 // The same for a block of a class if the calling thread's last cache is of its heap, and has room; else false.
 SNUG_ALWAYS_INLINE bool release_in_last_cache(void* block) {
-  const HeapSlab* const slab = HeapSlab::at_address(allocator.page_map, block);
+  const HeapSlab* slab = HeapSlab::at_address(allocator.page_map, block);
+  if (slab == nullptr) slab = allocator.user_heaps.regions().slab_at(block);
   const UserCache* const cache = last_user_cache;
   if (slab == nullptr || !cache->is_of(slab->heap)) return false;
   char* const own = reinterpret_cast<char*>(relative_thread_state());

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "allocator/blocks.h"
 #include "allocator/heap_blocks.h"
+#include "base/algorithm.h"
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "heap/region_map.h"
 #include "heap/user_heaps.h"
 #include "os/memory_node.h"
 
@@ -19,17 +23,30 @@ UserHeap* inner(snug_heap* heap) { return reinterpret_cast<UserHeap*>(heap); }
 snug_heap* outer(UserHeap* heap) { return reinterpret_cast<snug_heap*>(heap); }
 
 static_assert(UserHeap::kNameMax == SNUG_HEAP_NAME_MAX);
+static_assert(kPageSize == SNUG_HEAP_REGION_UNIT);
+
+// The options of the first version, which end before the region.
+constexpr size_t kFirstSize = offsetof(snug_heap_options, region);
 
 // The options, if this version knows all that is said there.
 bool read(const snug_heap_options* options, snug_heap_options* known) {
   *known = {};
   if (options == nullptr) return true;
-  if (options->size < sizeof(*known)) return false;
+  if (options->size < sizeof(*known) && options->size != kFirstSize) return false;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(options);
-  for (size_t i = sizeof(*known); i != options->size; ++i)
+  for (size_t i = sizeof(*known); i < options->size; ++i)
     if (bytes[i] != 0) return false;
-  *known = *options;
+  memcpy(known, options, min(options->size, sizeof(*known)));
   return (known->flags & ~(SNUG_HEAP_MUST_BE_EMPTY | SNUG_HEAP_ON_NODE)) == 0;
+}
+
+// True unless there is a region that cannot be one, whatever lies in it.
+bool may_have_region(const snug_heap_options& known) {
+  if (known.region == nullptr) return known.region_bytes == 0;
+  const uintptr_t start = address_of(known.region);
+  constexpr uintptr_t kEnd = uintptr_t{1} << RegionMap::kAddressBits;
+  return is_aligned(start | known.region_bytes, SNUG_HEAP_REGION_UNIT) && known.region_bytes != 0 && start < kEnd &&
+         known.region_bytes <= kEnd - start && (known.flags & SNUG_HEAP_ON_NODE) == 0;
 }
 
 }  // namespace
@@ -38,13 +55,16 @@ extern "C" {
 
 SNUG_EXPORT snug_heap* snug_heap_create(const snug_heap_options* options) {
   snug_heap_options known;
-  if (!read(options, &known)) {
+  if (!read(options, &known) || !may_have_region(known)) {
     errno = EINVAL;
     return nullptr;
   }
   HeapLimits limits;
   if (known.limit != 0) limits.most = known.limit;
   if (known.soft_limit != 0) limits.soft = known.soft_limit;
+  limits.region = known.region;
+  limits.region_bytes = known.region_bytes;
+  if (known.region != nullptr) limits.most = min(limits.most, known.region_bytes);
   limits.must_be_empty = (known.flags & SNUG_HEAP_MUST_BE_EMPTY) != 0;
   if ((known.flags & SNUG_HEAP_ON_NODE) != 0) {
     if (const int why = os::why_no_node(known.node); why != 0) {

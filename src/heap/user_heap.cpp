@@ -26,6 +26,7 @@ void UserHeap::begin(const char* name, const HeapLimits& limits, uint32_t forks)
   for (; name != nullptr && length != kNameMax && name[length] != 0; ++length) name_[length] = name[length];
   name_[length] = 0;
   limits_ = limits;
+  region_ = limits.region == nullptr ? HeapRegion() : HeapRegion(parts_.regions, limits.region, limits.region_bytes);
   soft_limit_.begin(limits.soft);
   held_ = 0;
   peak_held_ = 0;
@@ -49,7 +50,9 @@ void UserHeap::end() {
   blocks_out_ = 0;
   bytes_out_ = 0;
   state_.store(kEnded, kRelaxed);
-  if (!batch.empty()) parts_.spans.free_all(batch);
+  give_spans(batch);
+  if (region_.is_there()) region_.end();
+  region_ = {};
 }
 
 size_t UserHeap::take(size_t size_class, void** end, size_t want) {
@@ -86,9 +89,8 @@ size_t UserHeap::take(size_t size_class, void** end, size_t want) {
 
 void UserHeap::put(size_t size_class, void* const* blocks, size_t count) {
   const SizeClass& sizes = parts_.table->classes[size_class];
-  const PageMap& map = parts_.spans.page_map();
   for (size_t i = 0; i != count; ++i) {
-    HeapSlab* const record = HeapSlab::at_address(map, blocks[i]);
+    HeapSlab* const record = slab_at(blocks[i]);
     if (record == nullptr || record->heap != this || record->slab.size_class != size_class) [[unlikely]]
       die_of_misuse("free", blocks[i], kForeign);
     put_back_lone(record->slab, sizes, blocks[i]);
@@ -124,20 +126,102 @@ bool UserHeap::hold(size_t bytes) {
   return true;
 }
 
+bool UserHeap::place(HeapLarge* large, size_t bytes, size_t alignment) {
+  const size_t pages = bytes >> kPageShift;
+  char* const start = region_.take(pages, max(alignment, kPageSize) >> kPageShift);
+  if (start == nullptr || !hold(bytes)) {
+    if (start != nullptr) region_.give(start, pages);
+    was_at_limit_ = true;
+    return false;
+  }
+  large->start = start;
+  large->bytes = bytes;
+  add(large);
+  return true;
+}
+
+bool UserHeap::resize(HeapLarge* large, size_t bytes) {
+  const size_t before = large->bytes;
+  if (!region_.resize(large->start, before >> kPageShift, bytes >> kPageShift)) return false;
+  if (bytes > before && !hold(bytes - before)) {
+    region_.resize(large->start, bytes >> kPageShift, before >> kPageShift);
+    return false;
+  }
+  if (bytes < before) let_go(before - bytes);
+  large->bytes = bytes;
+  large_bytes_ += bytes - before;
+  return true;
+}
+
+// Null if the OS refuses, or the region has no room.
+Span* UserHeap::take_span(PageCount pages, PageCount alignment) {
+  if (!region_.is_there()) return parts_.spans.allocate(pages, alignment);
+  Span* const span = parts_.regions.make_span();
+  char* const start = span == nullptr ? nullptr : region_.take(pages.value, alignment.value);
+  if (start == nullptr) {
+    was_at_limit_ = span != nullptr;
+    if (span != nullptr) parts_.regions.recycle_span(span);
+    return nullptr;
+  }
+  span->first = {static_cast<uint32_t>(RegionMap::page_of(start) - region_.first_page())};
+  span->pages = pages;
+  span->backed = true;  // or not: that is the program's own care
+  return span;
+}
+
+void UserHeap::give_spans(SpanBatch& batch) {
+  if (!region_.is_there()) {
+    if (!batch.empty()) parts_.spans.free_all(batch);
+    return;
+  }
+  while (Span* const span = batch.pop_front()) {
+    region_.give(start_of(*span), span->pages.value);
+    parts_.regions.recycle_span(span);
+  }
+}
+
+char* UserHeap::start_of(const Span& span) const {
+  return region_.is_there() ? at<char>((region_.first_page() + span.first.value) << kPageShift)
+                            : parts_.spans.page_map().start_of(span.first);
+}
+
+// For null the span's pages lead to no slab any more.
+void UserHeap::set_slab(const Span& span, HeapSlab* slab) {
+  if (!region_.is_there()) {
+    const PageEntry entry = slab == nullptr ? PageEntry() : PageEntry::other(slab, HeapSlab::kNumber);
+    return parts_.spans.page_map().set_entries(span, entry);
+  }
+  for (uint32_t i = 0; i != span.pages.value; ++i)
+    parts_.regions.set_slab(region_.first_page() + span.first.value + i, slab);
+}
+
+HeapSlab* UserHeap::slab_at(const void* address) const {
+  return region_.is_there() ? parts_.regions.slab_at(address) : HeapSlab::at_address(parts_.spans.page_map(), address);
+}
+
 // Adds an empty slab of the class, with the fewest pages if it is the first. Null if the limit or the OS refuses.
 Slab* UserHeap::make_slab(size_t size_class) {
+  const SizeClass& sizes = parts_.table->classes[size_class];
+  const PageCount pages = bins_[size_class].slabs == 0 ? pages_of_first(sizes) : PageCount{sizes.pages_per_slab};
+  Slab* const slab = make_slab(size_class, pages);
+  if (slab != nullptr || !region_.is_there() || !was_at_limit_) return slab;
+  // What is left of a region may be less.
+  const PageCount least = {static_cast<uint32_t>(round_up(sizes.block_size, kPageSize) >> kPageShift)};
+  return least < pages ? make_slab(size_class, least) : nullptr;
+}
+
+Slab* UserHeap::make_slab(size_t size_class, PageCount pages) {
   Bin& bin = bins_[size_class];
   const SizeClass& sizes = parts_.table->classes[size_class];
-  const PageCount pages = bin.slabs == 0 ? pages_of_first(sizes) : PageCount{sizes.pages_per_slab};
   const size_t capacity = min<size_t>(pages.bytes() / sizes.block_size, sizes.blocks_per_slab);
   if (!hold(pages.bytes())) return nullptr;
   const size_t words = (capacity + 63) / 64;
   HeapSlab* const record = parts_.records.make(words);
-  Span* span = record == nullptr ? nullptr : parts_.spans.allocate(pages, {sizes.slab_alignment()});
-  if (span != nullptr && !bind(parts_.spans.page_map().start_of(span->first), pages.bytes())) {
+  Span* span = record == nullptr ? nullptr : take_span(pages, {sizes.slab_alignment()});
+  if (span != nullptr && !bind(start_of(*span), pages.bytes())) {
     SpanBatch refused;
     refused.push_back(span);
-    parts_.spans.free_all(refused);
+    give_spans(refused);
     span = nullptr;
   }
   if (span == nullptr) {
@@ -147,12 +231,12 @@ Slab* UserHeap::make_slab(size_t size_class) {
   }
   record->heap = this;
   Slab& slab = record->slab;
-  slab.start = parts_.spans.page_map().start_of(span->first);
+  slab.start = start_of(*span);
   slab.span = span;
   slab.block_size = sizes.block_size;
   slab.capacity = static_cast<uint16_t>(capacity);
   slab.size_class = static_cast<uint8_t>(size_class);
-  parts_.spans.page_map().set_entries(*span, PageEntry::other(record, HeapSlab::kNumber));
+  set_slab(*span, record);
   ++bin.slabs;
   slab_bytes_ += pages.bytes();
   end_of_classes_ = max(end_of_classes_, static_cast<uint32_t>(size_class + 1));
@@ -166,7 +250,7 @@ Span* UserHeap::take_apart(Slab& slab) {
   --bins_[slab.size_class].slabs;
   slab_bytes_ -= span->pages.bytes();
   let_go(span->pages.bytes());
-  parts_.spans.page_map().set_entries(*span, PageEntry());
+  set_slab(*span, nullptr);
   unbind(slab.start, span->pages.bytes());
   span->written = max(span->written, slab.touched_pages());
   parts_.records.recycle(HeapSlab::of(slab), words_of(slab));
@@ -190,13 +274,13 @@ void UserHeap::give_back(Slab& slab) {
   bins_[slab.size_class].partial.remove(&slab);
   SpanBatch batch;
   batch.push_back(take_apart(slab));
-  parts_.spans.free_all(batch);
+  give_spans(batch);
 }
 
 bool UserHeap::recount(uint32_t forks) {
   if (forks_ == forks) return false;
   forks_ = forks;
-  held_ = slab_bytes_ + large_bytes_;
+  held_ = region_.is_there() ? region_.bytes_taken() : slab_bytes_ + large_bytes_;
   return true;
 }
 
@@ -213,7 +297,7 @@ size_t UserHeap::release_empty() {
 
 size_t UserHeap::trim() {
   size_t given = release_empty();
-  for (size_t c = 1; c < end_of_classes_ && !is_visited_; ++c)
+  for (size_t c = 1; c < end_of_classes_ && !is_visited_ && !region_.is_there(); ++c)
     for (Slab* slab = bins_[c].partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
       const size_t worth = slab->bytes_in_holes();
       if (worth == 0) continue;
@@ -228,8 +312,7 @@ const char* UserHeap::check_slab(const Slab& slab, size_t size_class) const {
   if (HeapSlab::of(const_cast<Slab&>(slab)).heap != this) return "user heap: a slab is another heap's";
   if (slab.full == slab.has_blocks()) return "user heap: a slab is in the wrong list";
   for (uint32_t i = 0; i != slab.span->pages.value; ++i) {
-    const PageId page = slab.span->first + PageCount{i};
-    const HeapSlab* const named = HeapSlab::at_address(parts_.spans.page_map(), parts_.spans.page_map().start_of(page));
+    const HeapSlab* const named = slab_at(slab.start + PageCount{i}.bytes());
     if (named == nullptr || &named->slab != &slab) return "user heap: a page does not lead to its slab";
   }
   return slab.check();
@@ -268,6 +351,8 @@ const char* UserHeap::check() const {
   }
   if (large_bytes != large_bytes_ || large_blocks != large_blocks_)
     return "user heap: the sum of large blocks is wrong";
+  if (region_.is_there() && region_.bytes_taken() != held_)
+    return "user heap: the pages of its region that are taken are not those held";
   return slab_bytes + large_bytes > held_ || held_ > limits_.most ? "user heap: the bytes held are wrong" : nullptr;
 }
 

@@ -10,6 +10,9 @@
 //   per class:   out == sum of used over its slabs;   slabs == those in its two lists
 //                full slabs have no block to give;   an empty one is alone in the list of partial ones
 //   held_ == slab_bytes_ + large_bytes_ + bytes of large blocks that are about to be made
+//   in a region:   held_ == the bytes of its pages that are taken
+//
+// A heap in a region (heap/heap_region.h) has all of its slabs and large blocks there, and the span store none of them.
 //
 // A record of a heap is never anything else: a thread may take the lock of a heap that was destroyed meanwhile, and
 // finds that its cache is of no heap any more.
@@ -23,6 +26,7 @@
 #include "base/bits.h"
 #include "base/fork_gate.h"
 #include "base/list.h"
+#include "heap/heap_region.h"
 #include "heap/heap_slab.h"
 #include "heap/large_owners.h"
 #include "heap/slab_records.h"
@@ -39,6 +43,9 @@ struct HeapLimits {
   size_t soft = SIZE_MAX;  // beyond which the program is asked to free some
   bool must_be_empty = false;
   int node = kAnyNode;  // of a NUMA machine, that all of its memory comes from
+  // All of its memory, in whole pages; null: from the span store. `most` is not above the bytes.
+  void* region = nullptr;
+  size_t region_bytes = 0;
 
   static constexpr int kAnyNode = -1;
 };
@@ -47,6 +54,7 @@ struct HeapLimits {
 struct HeapParts {
   SpanStore& spans;
   HeapSlabRecords& records;
+  RegionMap& regions;
   ForkGate& fork_gate;
   const ClassTable* table = nullptr;
 };
@@ -69,7 +77,7 @@ class alignas(kCacheLine) UserHeap {
   bool is_ended() const { return state_.load(kRelaxed) == kEnded; }
   const char* name() const { return name_; }
 
-  // From destroyed to live, empty.
+  // From destroyed to live, empty. A region is claimed already.
   void begin(const char* name, const HeapLimits& limits, uint32_t forks) SNUG_REQUIRES(lock_);
   // From live to resting, and from resting without blocks to ending; false, and nothing has happened, if blocks rest,
   // or a thread has one that is about to go.
@@ -79,8 +87,8 @@ class alignas(kCacheLine) UserHeap {
     state_.store(kEnding, kRelaxed);
     return true;
   }
-  // From live or ending to destroyed: all spans go to the span store at once. The large blocks and the caches are the
-  // caller's to end before. O(slabs).
+  // From live or ending to destroyed: all spans go to the span store at once; a region is the program's again. The
+  // large blocks and the caches are the caller's to end before. O(slabs).
   void end() SNUG_REQUIRES(lock_);
 
   // Writes up to `want` blocks of the class to end[-1], end[-2] …, as SlabHeap::refill; returns how many. 0 if the OS
@@ -101,6 +109,21 @@ class alignas(kCacheLine) UserHeap {
   void let_go(size_t bytes) SNUG_REQUIRES(lock_) {
     held_ -= bytes;
     soft_limit_.note_less(held_);
+  }
+
+  // For a heap in a region, of large blocks there: their bytes are whole pages.
+
+  // True if all of the heap lies in a region. A live heap's does not change.
+  bool is_in_region() const SNUG_UNPROVED { return region_.is_there(); }
+  // Makes a block of so many bytes, and add()s it; false if no room is there, or the limit forbids it.
+  bool place(HeapLarge* large, size_t bytes, size_t alignment) SNUG_REQUIRES(lock_);
+  // Makes it longer or shorter where it lies; false, and nothing has changed, if it cannot.
+  bool resize(HeapLarge* large, size_t bytes) SNUG_REQUIRES(lock_);
+
+  // The bytes of a block that was removed count no longer; in a region its pages are free.
+  void let_go_of(const HeapLarge& large) SNUG_REQUIRES(lock_) {
+    if (region_.is_there()) region_.give(large.start, large.bytes >> kPageShift);
+    let_go(large.bytes);
   }
   // hold() has counted the bytes, which stay as they are while the record is in the heap; the caller enters it in
   // LargeOwners under the same hold of the lock.
@@ -175,6 +198,12 @@ class alignas(kCacheLine) UserHeap {
   static constexpr uint32_t kEnded = 0, kResting = 1, kEnding = 2;
 
   Slab* make_slab(size_t size_class) SNUG_REQUIRES(lock_);
+  Slab* make_slab(size_t size_class, PageCount pages) SNUG_REQUIRES(lock_);
+  Span* take_span(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
+  void give_spans(SpanBatch& batch) SNUG_REQUIRES(lock_);
+  char* start_of(const Span& span) const SNUG_REQUIRES(lock_);
+  void set_slab(const Span& span, HeapSlab* slab) SNUG_REQUIRES(lock_);
+  HeapSlab* slab_at(const void* address) const SNUG_REQUIRES(lock_);
   Span* take_apart(Slab& slab) SNUG_REQUIRES(lock_);
   void relist(Slab& slab) SNUG_REQUIRES(lock_);
   void give_back(Slab& slab) SNUG_REQUIRES(lock_);
@@ -185,6 +214,7 @@ class alignas(kCacheLine) UserHeap {
   HeapParts parts_;
   char name_[kNameMax + 1] = {};
   HeapLimits limits_ SNUG_GUARDED_BY(lock_);
+  HeapRegion region_ SNUG_GUARDED_BY(lock_);
   size_t held_ SNUG_GUARDED_BY(lock_) = 0;
   size_t peak_held_ SNUG_GUARDED_BY(lock_) = 0;
   SoftLimit soft_limit_;  // noted under the lock

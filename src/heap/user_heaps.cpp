@@ -19,7 +19,7 @@ UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   while (heap == nullptr) {
     void* const memory = arena_.allocate(UserHeap::record_bytes(*table_));
     if (memory == nullptr) return nullptr;
-    lists_.add(::new (InPlace{memory}) UserHeap({spans_, slab_records_, lists_.fork_gate(), table_}));
+    lists_.add(::new (InPlace{memory}) UserHeap({spans_, slab_records_, regions_, lists_.fork_gate(), table_}));
     heap = lists_.begin(begin);
   }
   are_used_.store(true, kRelaxed);
@@ -41,6 +41,26 @@ void UserHeaps::enlist(HeapLarge* large) {
   const Operation operation(*this, *large->heap);
   larges_.insert(large);
   large->heap->add(large);
+}
+
+bool UserHeaps::place(HeapLarge* large, size_t bytes, size_t alignment) {
+  UserHeap& heap = *large->heap;
+  UserCache* const own = find(heap);
+  const Operation operation(*this, heap);
+  if (!heap.place(large, bytes, alignment) && (make_room(heap, own) == 0 || !heap.place(large, bytes, alignment)))
+    return false;
+  larges_.insert(large);
+  return true;
+}
+
+bool UserHeaps::resize(HeapLarge* large, size_t bytes) {
+  const Operation operation(*this, *large->heap);
+  return large->heap->resize(large, bytes);
+}
+
+void UserHeaps::give_back(const HeapLarge& large) {
+  const Operation operation(*this, *large.heap);
+  large.heap->let_go_of(large);
 }
 
 HeapLarge* UserHeaps::strike_off(const void* block) {
@@ -87,7 +107,7 @@ HeapFigures UserHeaps::figures_of_all() {
   if (!are_used()) return figures;
   lists_.for_each([&](UserHeap& heap) {
     const Operation operation(*this, heap);
-    if (!heap.is_ended()) add_figures(heap, figures);
+    if (!heap.is_ended() && !heap.is_in_region()) add_figures(heap, figures);
   });
   return figures;
 }
@@ -180,7 +200,7 @@ HeapLarge* UserHeaps::take_first_large(UserHeap& heap) {
   if (large == nullptr) return nullptr;
   larges_.take(large->start);
   heap.remove(large);
-  heap.let_go(large->bytes);
+  heap.let_go_of(*large);
   return large;
 }
 
@@ -231,6 +251,7 @@ void UserHeaps::lock_all() {
   lists_.lock_all();
   records_lock_.lock_for_fork();
   slab_records_.lock().lock_for_fork();
+  regions_.lock().lock_for_fork();
   larges_.lock().lock_for_fork();
 }
 
@@ -238,6 +259,7 @@ void UserHeaps::drop_other_threads() { lists_.drop_other_threads(); }
 
 void UserHeaps::unlock_all() {
   larges_.lock().unlock_after_fork();
+  regions_.lock().unlock_after_fork();
   slab_records_.lock().unlock_after_fork();
   records_lock_.unlock_after_fork();
   lists_.unlock_all();

@@ -1,9 +1,9 @@
 // UserHeaps: all heaps that the program has made, and what threads do with them: the caches of the calling thread, the
 // locks, and what is left of another process's threads after a fork.
 //
-// Lock order: the walk -> the list -> a user heap -> large owners, cache records, slab records -> mapping store -> span
-// store -> arrays -> arena. No thread holds two user heaps' locks, but the one that forks. The live heaps of
-// heap/heap_lists.h are those too which rest in a checked process.
+// Lock order: the walk -> the list -> a user heap -> large owners, cache records, slab records, region map ->
+// mapping store -> span store -> arrays -> arena. No thread holds two user heaps' locks, but the one that forks. The
+// live heaps of heap/heap_lists.h are those too which rest in a checked process.
 #pragma once
 
 #include <stddef.h>
@@ -47,6 +47,7 @@ class UserHeaps {
         spans_(spans),
         arrays_(arrays),
         slab_records_(arena),
+        regions_(arena),
         larges_(arena),
         cache_records_(arena),
         own_records_(arena) {}
@@ -57,7 +58,7 @@ class UserHeaps {
   // Any thread may call these; it holds no lock of the allocator's, but for figures_of_all() perhaps the background
   // thread's hands.
 
-  // A new heap; null if the OS refuses memory. O(1).
+  // A new heap; null if the OS refuses memory. A region of the limits' is claimed already. O(1).
   UserHeap* make(const char* name, const HeapLimits& limits);
   // Ends the heap, its slabs and its caches; `free_large` is called with each large block, which is known no more.
   // False, and nothing has happened, if blocks are in use and the heap must be empty then. No other thread uses the
@@ -87,12 +88,22 @@ class UserHeaps {
   // counted; null if no heap has such a block.
   void enlist(HeapLarge* large);
   HeapLarge* strike_off(const void* block);
+  // For a heap in a region: a large block of `bytes`, whole pages, known from then on by `large`, in which the caller
+  // has named the heap; false if there is no room. Another length for one where it lies; false if it cannot be had. And
+  // the end of one that was struck off.
+  bool place(HeapLarge* large, size_t bytes, size_t alignment);
+  bool resize(HeapLarge* large, size_t bytes);
+  void give_back(const HeapLarge& large);
+  RegionMap& regions() { return regions_; }
+  const RegionMap& regions() const { return regions_; }
   size_t take_batch(UserHeap& heap, size_t size_class, void** blocks, size_t count);
   // Takes back a block that lies in the slab. Ends the process if it is no block of it, or is free.
   void give(HeapSlab& slab, void* block, bool may_cache);
   // The slab that the address lies in, whether a block is live there or not; null outside of all heaps' slabs. No lock.
   HeapSlab* slab_at(const void* block) const {
-    return are_used() ? HeapSlab::at_address(spans_.page_map(), block) : nullptr;
+    if (!are_used()) return nullptr;
+    HeapSlab* const slab = HeapSlab::at_address(spans_.page_map(), block);
+    return slab != nullptr ? slab : regions_.slab_at(block);
   }
   // True in a child of fork that had heaps in its parent.
   bool have_forked() const { return forks_.load(kRelaxed) != 0; }
@@ -112,6 +123,7 @@ class UserHeaps {
   // What all of the calling thread's caches hold goes home.
   void flush_own();
   HeapFigures figures(UserHeap& heap);
+  // Of all heaps but those in regions, of which the memory is the program's own.
   HeapFigures figures_of_all();
   // Gives back what the heap has empty, what the calling thread has cached of it included; or what all heaps have.
   // Returns the bytes.
@@ -172,6 +184,7 @@ class UserHeaps {
   Atomic<bool> are_used_{false};
   Atomic<uint32_t> forks_{0};  // in this process's line
   HeapSlabRecords slab_records_;
+  RegionMap regions_;
   LargeOwners larges_;
   HeapLists<UserHeap> lists_;
   Lock records_lock_;
