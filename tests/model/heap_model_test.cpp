@@ -43,7 +43,8 @@ struct Arbitrary<snug::model::HeapOperation> {
                                      gen::set(&HeapOperation::size, size), gen::set(&HeapOperation::limit, limits()),
                                      gen::set(&HeapOperation::shift, gen::inRange(4u, 22u)),
                                      gen::set(&HeapOperation::count, gen::inRange(0u, 200u)),
-                                     gen::set(&HeapOperation::must_be_empty, gen::arbitrary<bool>()));
+                                     gen::set(&HeapOperation::must_be_empty, gen::arbitrary<bool>()),
+                                     gen::set(&HeapOperation::in_region, gen::arbitrary<bool>()));
   }
 
  private:
@@ -81,6 +82,19 @@ RC_GTEST_PROP(HeapPrograms, OfManyShortLivesAgree, ()) {
         if (operation.pick % 3 == 0) operation.step = operation.pick % 2 == 0 ? HeapStep::kCreate : HeapStep::kDestroy;
         return operation;
       }))));
+}
+
+// Regions that are always nearly full.
+RC_GTEST_PROP(HeapPrograms, InRegionsAgree, ()) {
+  expect_agreement(*rc::gen::scale(3.0, rc::gen::container<HeapProgram>(rc::gen::map(
+                                            rc::gen::arbitrary<HeapOperation>(), [](HeapOperation operation) {
+                                              operation.in_region = true;
+                                              operation.limit = 0;
+                                              operation.size %= size_t{2} << 20;
+                                              if (operation.step == HeapStep::kDestroy)
+                                                operation.step = HeapStep::kRealloc;
+                                              return operation;
+                                            }))));
 }
 
 // One that can be read: a limit, a refusal, a block that moves to another heap, a visit.

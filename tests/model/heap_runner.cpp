@@ -25,6 +25,10 @@ constexpr const char* kNames[] = {"create",    "destroy",      "malloc",       "
 
 constexpr int kOfMalloc = -1;
 
+// Side by side, and of an odd number of units, so that what is recorded of two regions shares words.
+constexpr size_t kRegionBytes = 257 * SNUG_HEAP_REGION_UNIT;
+alignas(SNUG_HEAP_REGION_UNIT) char regions[kHeaps][kRegionBytes];
+
 struct Known {
   int heap = kOfMalloc;
   size_t size = 0;  // bytes that were written
@@ -49,6 +53,7 @@ class HeapRunner {
     snug_heap* heap = nullptr;
     size_t limit = 0;
     bool must_be_empty = false;
+    const char* region = nullptr;
     size_t blocks = 0;
     size_t bytes = 0;
     uint64_t peak = 0;
@@ -66,7 +71,7 @@ class HeapRunner {
     Place& place = places_[operation.heap];
     if (operation.step == HeapStep::kDestroy) return destroy(place, operation.heap);
     if (place.heap == nullptr) {
-      if (Complaint complaint = create(place, 0, false)) return complaint;
+      if (Complaint complaint = create(place, {})) return complaint;
     }
     const int heap = static_cast<int>(operation.heap);
     switch (operation.step) {
@@ -108,18 +113,24 @@ class HeapRunner {
     Place& place = places_[operation.heap];
     if (Complaint complaint = destroy(place, operation.heap)) return complaint;
     if (place.heap != nullptr) return std::nullopt;  // it was not empty, and must be
-    return create(place, operation.limit, operation.must_be_empty);
+    return create(place, operation);
   }
 
-  static Complaint create(Place& place, size_t limit, bool must_be_empty) {
+  Complaint create(Place& place, const HeapOperation& operation) {
     snug_heap_options options{};
     options.size = sizeof options;
     options.name = "model";
-    options.limit = limit;
-    options.flags = must_be_empty ? SNUG_HEAP_MUST_BE_EMPTY : 0;
+    options.limit = operation.limit;
+    options.flags = operation.must_be_empty ? SNUG_HEAP_MUST_BE_EMPTY : 0;
+    if (operation.in_region) {
+      options.region = regions[&place - places_.data()];
+      options.region_bytes = kRegionBytes;
+    }
     snug_heap* const heap = snug_heap_create(&options);
     if (heap == nullptr) return "create returned null";
-    place = {heap, limit, must_be_empty, 0, 0, 0};
+    size_t limit = operation.limit;
+    if (operation.in_region) limit = limit == 0 ? kRegionBytes : std::min(limit, kRegionBytes);
+    place = {heap, limit, operation.must_be_empty, static_cast<const char*>(options.region), 0, 0, 0};
     return std::nullopt;
   }
 
@@ -188,12 +199,21 @@ class HeapRunner {
     if (reinterpret_cast<uintptr_t>(address) % std::max<size_t>(alignment, 16) != 0) return "misaligned";
     snug_heap* const expected = heap == kOfMalloc ? nullptr : places_[static_cast<size_t>(heap)].heap;
     if (snug_heap_of(address) != expected) return "heap_of names another heap";
+    if (!is_in_place(heap, address, usable)) return "lies elsewhere than in its heap's region";
     if (overlaps(address, usable)) return "overlaps a live block";
     const Known known{heap, size, usable, ++seed_};
     write_pattern(address, size, known.seed);
     blocks_.emplace(address, known);
     count(known, 1);
     return std::nullopt;
+  }
+
+  // A block of a heap with a region lies there, any other in no region.
+  bool is_in_place(int heap, const void* address, size_t usable) const {
+    const char* const region = heap == kOfMalloc ? nullptr : places_[static_cast<size_t>(heap)].region;
+    const char* const start = static_cast<const char*>(address);
+    if (region != nullptr) return start >= region && start + usable <= region + kRegionBytes;
+    return start < regions[0] || start >= regions[kHeaps - 1] + kRegionBytes;
   }
 
   bool overlaps(void* address, size_t usable) const {
@@ -343,7 +363,8 @@ class HeapRunner {
 std::ostream& operator<<(std::ostream& out, const HeapOperation& operation) {
   return out << kNames[static_cast<size_t>(operation.step)] << " heap " << operation.heap << " pick " << operation.pick
              << " size " << operation.size << " limit " << operation.limit << " shift " << operation.shift << " count "
-             << operation.count << (operation.must_be_empty ? " must be empty" : "");
+             << operation.count << (operation.must_be_empty ? " must be empty" : "")
+             << (operation.in_region ? " in its region" : "");
 }
 
 std::string describe(const HeapProgram& program) {

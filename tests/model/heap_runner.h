@@ -1,9 +1,9 @@
 // Runs random programs on up to six heaps of one's own, and malloc's beside them, against a reference that knows of
 // each block its heap, its size and what stands in it; complains at the first disagreement.
 //
-// After each step: no overlap, alignment, sizes, the heap that a block lies in; contents on free and realloc; zeroes
-// from calloc; check() of every structure, and of the heap that the step names the statistics. Programs are for one
-// thread.
+// After each step: no overlap, alignment, sizes, the heap that a block lies in, and its region; contents on free and
+// realloc; zeroes from calloc; check() of every structure, and of the heap that the step names the statistics. Programs
+// are for one thread.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +44,7 @@ struct HeapOperation {
   unsigned shift = 4;          // of the alignment
   unsigned count = 1;          // of kBatch and kFreeSome
   bool must_be_empty = false;  // of kCreate
+  bool in_region = false;      // of kCreate: the heap has the region of its place
 };
 using HeapProgram = std::vector<HeapOperation>;
 
