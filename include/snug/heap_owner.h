@@ -39,8 +39,8 @@ class Heap {
  public:
   // Makes a heap without name and limit. Throws std::bad_alloc without memory. O(1).
   Heap() : heap_(snug_heap_create(nullptr)) { throw_if_none(); }
-  // Makes a heap. options.size may stay 0: the Heap fills it in. Throws std::bad_alloc without memory, and for flags
-  // that are not known: errno tells the two apart (ENOMEM, EINVAL). O(1).
+  // Makes a heap. options.size may stay 0: the Heap fills it in. Throws std::bad_alloc without memory, and for options
+  // that snug_heap_create() refuses: errno tells them apart. O(1), with a region O(MiB of it), which outlives the Heap.
   explicit Heap(const snug_heap_options& options) : heap_(created(options)) { throw_if_none(); }
   // Takes over a heap that nothing else will destroy; null for an owner of none.
   explicit Heap(snug_heap* owned) noexcept : heap_(owned) {}

@@ -225,7 +225,14 @@ pub struct snug_heap_options {
     pub flags: c_uint,
     /// With `SNUG_HEAP_ON_NODE`: the node of a NUMA machine.
     pub node: c_uint,
+    /// Memory of the caller's that all blocks of the heap lie in, or null.
+    pub region: *mut c_void,
+    /// Its length, in bytes.
+    pub region_bytes: usize,
 }
+
+/// What the address and the length of a region are multiples of, in bytes.
+pub const SNUG_HEAP_REGION_UNIT: usize = 16384;
 
 /// The longest name of a heap, without the null behind it.
 pub const SNUG_HEAP_NAME_MAX: usize = 31;

@@ -1,7 +1,7 @@
 use core::alloc::Layout;
 use core::ffi::{c_char, CStr};
 use core::mem::{size_of, ManuallyDrop};
-use core::ptr::{null, NonNull};
+use core::ptr::{null, null_mut, NonNull};
 use std::io;
 
 use snug_sys::{snug_heap, snug_heap_options, snug_heap_stats, SNUG_HEAP_NAME_MAX};
@@ -48,6 +48,7 @@ pub struct HeapOptions<'a> {
     limit: usize,
     soft_limit: usize,
     must_be_empty: bool,
+    region: Option<NonNull<[u8]>>,
 }
 
 impl<'a> HeapOptions<'a> {
@@ -81,11 +82,23 @@ impl<'a> HeapOptions<'a> {
         self
     }
 
+    /// Memory in which all blocks of the heap lie; its address and length are multiples of
+    /// [`SNUG_HEAP_REGION_UNIT`](snug_sys::SNUG_HEAP_REGION_UNIT). A request that finds no room there is refused.
+    ///
+    /// # Safety
+    ///
+    /// The memory can be read and written, and nothing else uses it, until the heap that is created is gone.
+    pub unsafe fn region(mut self, region: NonNull<[u8]>) -> Self {
+        self.region = Some(region);
+        self
+    }
+
     /// The heap.
     ///
     /// # Errors
     ///
-    /// The name has a null in it (`InvalidInput`), or there is no memory.
+    /// The name has a null in it, or the region is none (`InvalidInput`); the region overlaps another heap's
+    /// (`AlreadyExists`); or there is no memory.
     pub fn create(self) -> io::Result<Heap> {
         let mut name = [0; SNUG_HEAP_NAME_MAX + 1];
         let mut kept = self.name.len().min(SNUG_HEAP_NAME_MAX);
@@ -112,6 +125,10 @@ impl<'a> HeapOptions<'a> {
                 0
             },
             node: 0,
+            region: self
+                .region
+                .map_or(null_mut(), |region| region.as_ptr().cast()),
+            region_bytes: self.region.map_or(0, |region| region.len()),
         };
         // Safety: the options and the name live as long as the call, which copies them.
         let heap = NonNull::new(unsafe { snug_sys::snug_heap_create(&options) });

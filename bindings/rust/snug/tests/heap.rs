@@ -128,3 +128,26 @@ fn threads_share_a_heap() {
     thread::spawn(move || drop(heap)).join().unwrap();
     assert_eq!(snug::check(), Ok(()));
 }
+
+#[test]
+fn a_heap_in_a_region_lies_there() {
+    const UNIT: usize = snug_sys::SNUG_HEAP_REGION_UNIT;
+    let memory = layout(64 * UNIT, UNIT);
+    let start = NonNull::new(unsafe { std::alloc::alloc(memory) }).unwrap();
+    let region = NonNull::slice_from_raw_parts(start, memory.size());
+    let heap = unsafe { HeapOptions::new().region(region) }.create().unwrap();
+    let mut blocks = 0;
+    while let Some(block) = heap.alloc(layout(10_000, 16)) {
+        let offset = block.as_ptr() as usize - start.as_ptr() as usize;
+        assert!(offset + 10_000 <= memory.size());
+        blocks += 1;
+    }
+    assert!(blocks > 80 && heap.stats().limit == memory.size() as u64);
+    let taken = unsafe { HeapOptions::new().region(region) }.create();
+    assert_eq!(taken.unwrap_err().kind(), ErrorKind::AlreadyExists);
+    drop(heap);
+    let odd = NonNull::slice_from_raw_parts(start, UNIT + 1);
+    let wrong = unsafe { HeapOptions::new().region(odd) }.create();
+    assert_eq!(wrong.unwrap_err().kind(), ErrorKind::InvalidInput);
+    unsafe { std::alloc::dealloc(start.as_ptr(), memory) };
+}
