@@ -104,7 +104,7 @@ SNUG_API size_t snug_heap_malloc_batch(snug_heap* heap, size_t size, void** bloc
  * heap. What a library keeps for later (a buffer of stdio's, a table that it makes at first use) lies in the heap as
  * well: destroy the heap only if nothing of that is used again. snug_malloc_uncached() knows no scope. Entering the
  * first scope and leaving the last empty the thread's cache for malloc's own heap: some microseconds, and more for what
- * is allocated next. In a scope malloc and free cost about 60 and 100 instructions instead of 13 and 16. */
+ * is allocated next. In a scope malloc takes 55 instructions instead of 13, and free of its block 57 instead of 16. */
 SNUG_API snug_heap* snug_heap_enter(snug_heap* heap);
 /* `before` is what the matching snug_heap_enter() has returned. */
 SNUG_API void snug_heap_leave(snug_heap* before);

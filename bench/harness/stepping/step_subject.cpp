@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <snug/heap.h>
 
 #include "instruction_stepper.h"
 
@@ -62,9 +63,10 @@ void while_warm(size_t size, Allocate allocate, Release release, Sample sample) 
   for (int i = 0; i < kHeldBlocks; ++i) release(blocks[i], size);
 }
 
-void count_malloc_free(Malloc allocate, Free release, size_t size) {
-  const Name malloc_name("malloc", size);
-  const Name free_name("free", size);
+void count_malloc_free(Malloc allocate, Free release, size_t size, const char* malloc_of = "malloc",
+                       const char* free_of = "free") {
+  const Name malloc_name(malloc_of, size);
+  const Name free_name(free_of, size);
   const auto release_unsized = [release](void* block, size_t) { release(block); };
   while_warm(size, allocate, release_unsized, [&] {
     arm(address_of(allocate), malloc_name.text, 1);
@@ -107,16 +109,13 @@ void count_operators(Malloc allocate, SizedDelete release, size_t size) {
   });
 }
 
-// Of a heap that the program has made (include/snug/heap.h), where the allocator has such.
-void count_own_heap(Free release) {
-  const auto create = reinterpret_cast<void* (*)(const void*)>(dlsym(RTLD_DEFAULT, "snug_heap_create"));
-  if (create == nullptr) return;
+// Of a heap that the program has made (include/snug/heap.h): snug_heap_malloc, and free of its block.
+void count_heap(void* heap, const char* malloc_of, const char* free_of, Free release) {
   const auto allocate = find<void* (*)(void*, size_t)>("snug_heap_malloc");
-  void* const heap = create(nullptr);
   const auto release_unsized = [release](void* block, size_t) { release(block); };
   for (const size_t size : kSizes) {
-    const Name malloc_name("heap_malloc", size);
-    const Name free_name("heap_free", size);
+    const Name malloc_name(malloc_of, size);
+    const Name free_name(free_of, size);
     while_warm(
         size, [&](size_t bytes) { return allocate(heap, bytes); }, release_unsized,
         [&] {
@@ -126,6 +125,33 @@ void count_own_heap(Free release) {
           release(block);
         });
   }
+}
+
+// The same in a scope of the heap, by malloc.
+void count_scope(void* heap, Malloc allocate, Free release) {
+  const auto enter = find<void* (*)(void*)>("snug_heap_enter");
+  for (const size_t size : kSizes) {
+    void* const before = enter(heap);
+    count_malloc_free(allocate, release, size, "scope_malloc", "scope_free");
+    enter(before);
+  }
+}
+
+// A heap's region, longer than what is counted needs.
+alignas(1 << 14) char region[16 << 20];
+
+// Where the allocator has such heaps.
+void count_own_heaps(Malloc allocate, Free release) {
+  const auto create = reinterpret_cast<void* (*)(const snug_heap_options*)>(dlsym(RTLD_DEFAULT, "snug_heap_create"));
+  if (create == nullptr) return;
+  void* const heap = create(nullptr);
+  count_heap(heap, "heap_malloc", "heap_free", release);
+  count_scope(heap, allocate, release);
+  snug_heap_options options{};
+  options.size = sizeof options;
+  options.region = region;
+  options.region_bytes = sizeof region;
+  count_heap(create(&options), "region_malloc", "region_free", release);
 }
 
 // ---- batches: the whole body of a tight loop, the call through the PLT included --------------------------------
@@ -267,7 +293,7 @@ int main(int argc, char** argv) {
     for (const size_t size : kSizes) count_realloc_in_place(allocate, release, resize, size);
     for (const size_t size : kSizes) count_aligned_alloc(align, release, size);
     for (const size_t size : kSizes) count_operators(operator_new, operator_delete, size);
-    count_own_heap(release);
+    count_own_heaps(allocate, release);
   } else if (kind == "batch") {
     for (const size_t size : kBatchSizes) {
       count_local_batches(size);
