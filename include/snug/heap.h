@@ -65,9 +65,11 @@ struct snug_heap_options {
 #define SNUG_HEAP_REGION_UNIT 16384
 /* snug_heap_destroy() destroys the heap only when none of its blocks is in use. */
 #define SNUG_HEAP_MUST_BE_EMPTY 1u
-/* All memory of the heap's blocks comes from the one node `node`, or not at all (mbind). A request for which that node
- * has no memory is as one that the OS refuses; a page that the kernel cannot move when a realloc joins it stays where
- * it is. A system call for each slab and large block that comes and goes. */
+/* All memory of the heap's blocks comes from the one node `node` (mbind): the kernel chooses the page as it is first
+ * touched, and a page that has been in use is moved, or the request is refused as one that the OS refuses. The kernel
+ * does not look whether the node has memory: where it has none left, it ends a process, as on a full machine. A system
+ * call for each slab and large block that comes and goes: some microseconds, and some hundred where pages may have to
+ * move. A large block that realloc makes longer or shorter is copied. */
 #define SNUG_HEAP_ON_NODE 2u
 
 /* A new heap. `options` may be NULL, as if all of them were 0. NULL with errno EINVAL for a flag that is not known, a
@@ -75,8 +77,8 @@ struct snug_heap_options {
  * For a region EINVAL if its address or length is no multiple of SNUG_HEAP_REGION_UNIT, one of the two is missing, it
  * ends beyond address 2^48, lies in a block of up to 256 KiB that snug has given out, or SNUG_HEAP_ON_NODE is set;
  * EEXIST if a part of it is another heap's region. With SNUG_HEAP_ON_NODE also EINVAL for a node of which the process
- * may have no memory, and what the kernel says where it knows no nodes (ENOSYS), or a filter keeps it from telling
- * (EPERM). O(1), with a region O(MiB of it). */
+ * may have no memory, ENOSYS where the kernel knows no nodes or has pages of more than 16 KiB, and EPERM where a
+ * filter keeps it from telling. O(1), with a region O(MiB of it). */
 SNUG_API snug_heap* snug_heap_create(const struct snug_heap_options* options);
 /* Ends the heap and all of its blocks, and its region stays as it is; has the heap for itself. Returns 0; or EBUSY, and
  * has done nothing, if blocks are in use and the heap was created with SNUG_HEAP_MUST_BE_EMPTY. NULL is ignored.

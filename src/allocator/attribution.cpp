@@ -146,7 +146,7 @@ class AttributionWalk {
 
 // Blocks out of slabs are live, in a cache or on their way home. Which ones is not looked up: of the blocks that are
 // not live the same part counts as touched as of all blocks of their class.
-void divide_used(Attribution& attribution, const RequestSizes& sizes) {
+void divide_used(Attribution& attribution, RequestSizes& sizes) {
   uint64_t cached_of[kMaxClasses] = {};
   allocator.caches.for_each([&](const ThreadCache& cache) {
     for (size_t c = 1; c < allocator.table->count; ++c)
@@ -180,7 +180,7 @@ void divide_used(Attribution& attribution, const RequestSizes& sizes) {
 
 }  // namespace
 
-bool attribute_memory(Attribution& attribution, const RequestSizes& sizes, bool has_forked) {
+bool attribute_memory(Attribution& attribution, RequestSizes& sizes, bool has_forked) {
   attribution = {};
   AttributionWalk walk(attribution, has_forked);
   if (!walk.run()) return false;

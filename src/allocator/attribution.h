@@ -30,6 +30,6 @@ struct Attribution {
 
 // False if the kernel does not say. `has_forked`: the process may have pages in common with another (os/residency.h).
 // The calling thread holds no lock of the allocator's, which is open.
-bool attribute_memory(Attribution& attribution, const RequestSizes& sizes, bool has_forked);
+bool attribute_memory(Attribution& attribution, RequestSizes& sizes, bool has_forked);
 
 }  // namespace snug

@@ -22,12 +22,16 @@ constexpr const char* kNoHeap = "not a heap, or it was destroyed";
 size_t class_size(size_t size_class) { return allocator.table->classes[size_class].block_size; }
 
 // For a request that the heap's limit refuses: what rests in the quarantine comes home, then the program is asked to
-// free something. False if nothing was freed.
-bool ask_at_limit(UserHeap& heap, size_t size) {
-  if (allocator.is_checked() && release_rested()) return true;
-  if (!allocator.pressure.may_ask(SNUG_PRESSURE_HARD)) return false;
+// free something. False if nothing was freed. The quarantine is emptied once for a request: other threads fill it
+// again.
+bool ask_at_limit(UserHeap& heap, size_t size, bool& has_released) {
   const HeapFigures figures = allocator.user_heaps.figures(heap);
   if (size > figures.limit) return false;  // whatever is freed
+  if (allocator.is_checked() && !has_released) {
+    has_released = true;
+    if (release_rested()) return true;
+  }
+  if (!allocator.pressure.may_ask(SNUG_PRESSURE_HARD)) return false;
   return allocator.pressure.ask({sizeof(snug_pressure), SNUG_PRESSURE_HARD, figures.held, figures.limit, size,
                                  reinterpret_cast<snug_heap*>(&heap)});
 }
@@ -68,7 +72,8 @@ void* block_of_class(UserHeap& heap, size_t size_class) {
     return allocator.user_heaps.take(heap, size_class, may_cache, &at_limit);
   };
   void* block = attempt();
-  while (block == nullptr && at_limit && ask_at_limit(heap, size)) block = attempt();
+  bool has_released = false;
+  while (block == nullptr && at_limit && ask_at_limit(heap, size, has_released)) block = attempt();
   if (block == nullptr) block = at_limit ? refused_at_limit() : insist(size, attempt, [] { return nullptr; });
   maintain(heap);
   return block;
@@ -123,8 +128,9 @@ void* allocate_large_in_region(UserHeap& heap, const LargeRequest& request) {
   HeapLarge* const large = large_record();
   if (large == nullptr) return out_of_memory();
   large->heap = &heap;
+  bool has_released = false;
   while (!allocator.user_heaps.place(large, most_counted(request.size), request.alignment)) {
-    if (ask_at_limit(heap, request.size)) continue;
+    if (ask_at_limit(heap, request.size, has_released)) continue;
     allocator.user_heaps.larges().recycle(large);
     return refused_at_limit();
   }
@@ -159,8 +165,11 @@ int claim(const char* region, size_t bytes) {
 }  // namespace
 
 void* resize_large_in_heap(void* block, size_t size) noexcept {
-  if (HeapLarge* const its = allocator.user_heaps.larges().find(block); its != nullptr && its->heap->is_in_region())
-    return allocator.user_heaps.resize(its, most_counted(size)) ? block : nullptr;
+  if (HeapLarge* const its = allocator.user_heaps.larges().find(block); its != nullptr) {
+    if (its->heap->is_in_region()) return allocator.user_heaps.resize(its, most_counted(size)) ? block : nullptr;
+    // The kernel moves only memory of one policy, and might bind what is added no more: the caller copies.
+    if (its->heap->is_on_node()) return nullptr;
+  }
   HeapLarge* const large = allocator.user_heaps.strike_off(block);
   if (large == nullptr) die_of_misuse("realloc", block, kAlreadyFree);
   UserHeap& heap = *large->heap;
@@ -168,12 +177,7 @@ void* resize_large_in_heap(void* block, size_t size) noexcept {
   const bool may_be = most == large->bytes || allocator.user_heaps.hold(heap, most - large->bytes);
   const size_t counted = may_be ? most : large->bytes;
   void* resized = nullptr;
-  if (may_be) {  // unbound meanwhile, since the kernel moves only memory of one policy
-    heap.unbind(block, allocator.large_blocks.usable_size(block));
-    resized = resize_large(block, size);
-    void* const now = resized != nullptr ? resized : block;
-    heap.bind(now, allocator.large_blocks.usable_size(now));
-  }
+  if (may_be) resized = resize_large(block, size);
   if (resized != nullptr) {
     large->start = resized;
     large->bytes = min(counted, allocator.large_blocks.usable_size(resized));
@@ -234,11 +238,12 @@ void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept {
   if (request.size > PTRDIFF_MAX - kPageSize) return out_of_memory();
   if (heap.is_in_region()) return allocate_large_in_region(heap, request);
   const size_t counted = most_counted(request.size);
+  bool has_released = false;
   while (!allocator.user_heaps.hold(heap, counted))
-    if (!ask_at_limit(heap, request.size)) return refused_at_limit();
+    if (!ask_at_limit(heap, request.size, has_released)) return refused_at_limit();
   HeapLarge* const large = large_record();
   void* block = large == nullptr ? nullptr : allocate_plain_large(request);
-  if (block != nullptr && !heap.bind(block, allocator.large_blocks.usable_size(block))) {
+  if (block != nullptr && !heap.bind(block, allocator.large_blocks.usable_size(block), true)) {
     deallocate_outside_slabs(block, "free");
     block = nullptr;
   }

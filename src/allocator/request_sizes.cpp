@@ -26,17 +26,21 @@ void RequestSizes::note(size_t size_class, const void* block, size_t size) {
   if (now != seen) slot.store(now, kRelaxed);
 }
 
-double RequestSizes::mean(size_t size_class) const {
+double RequestSizes::mean(size_t size_class) {
   const ClassTable& table = *allocator.table;
   uint64_t blocks = 0;
   uint64_t slack = 0;
   for (size_t i = 0; slots_ != nullptr && i != kSlots; ++i) {
-    const uint64_t seen = slots_[size_class * kSlots + i].load(kRelaxed);
+    Atomic<uint64_t>& slot = slots_[size_class * kSlots + i];
+    uint64_t seen = slot.load(kRelaxed);
     const uintptr_t address = (seen >> kSlackBits) * kSmallStep;
     BlockView view;
-    if (seen == 0 || !allocator.registry.view_block(reinterpret_cast<const void*>(address), view) ||
-        view.state != BlockView::State::kOut || view.size_class != size_class || view.start != address)
+    if (seen == 0) continue;
+    if (!allocator.registry.view_block(reinterpret_cast<const void*>(address), view) ||
+        view.state != BlockView::State::kOut || view.size_class != size_class || view.start != address) {
+      slot.compare_exchange_strong(seen, 0, kRelaxed);
       continue;
+    }
     ++blocks;
     slack += seen & kMostSlack;
   }

@@ -2,7 +2,8 @@
 //
 // An address is chosen by its hash alone, so that neither the size of a request nor how long its block lives has to do
 // with the choice: of each class's addresses that fall into the same slot the one with the lowest hash is kept, with
-// the size that it was asked for last. What is no block at the moment of the question does not count.
+// the size that it was asked for last. What is no block at the moment of the question does not count, and makes way for
+// others from then on: a class whose blocks all went after the question before is told by fewer samples.
 //
 //   slot   address / 16 << kSlackBits | block size - size asked for   (0: none)
 //
@@ -29,7 +30,7 @@ class RequestSizes {
   void note(size_t size_class, const void* block, size_t size);
   // The mean request of the class's blocks that are out of their slabs; where none was seen, the middle of its sizes.
   // O(kSlots), with the lock of a heap for each. The caller holds no lock.
-  double mean(size_t size_class) const;
+  double mean(size_t size_class);
 
  private:
   static constexpr size_t kSlotBits = 9;

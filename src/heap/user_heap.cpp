@@ -218,7 +218,7 @@ Slab* UserHeap::make_slab(size_t size_class, PageCount pages) {
   const size_t words = (capacity + 63) / 64;
   HeapSlab* const record = parts_.records.make(words);
   Span* span = record == nullptr ? nullptr : take_span(pages, {sizes.slab_alignment()});
-  if (span != nullptr && !bind(start_of(*span), pages.bytes())) {
+  if (span != nullptr && !bind(start_of(*span), pages.bytes(), !span->zeroed)) {
     SpanBatch refused;
     refused.push_back(span);
     give_spans(refused);

@@ -174,13 +174,15 @@ class alignas(kCacheLine) UserHeap {
   uint64_t peak_held() const SNUG_REQUIRES(lock_) { return peak_held_; }
   const HeapLimits& limits() const SNUG_REQUIRES(lock_) { return limits_; }
   SoftLimit& soft_limit() { return soft_limit_; }
+  // True if all memory of the heap comes from one node. A live heap's does not change.
+  bool is_on_node() const SNUG_UNPROVED { return limits_.node != HeapLimits::kAnyNode; }
   // For memory that comes into the heap: true if it lies where the heap's has to, or the kernel has moved it there. And
-  // for memory that leaves it. A live heap's node does not change.
-  bool bind(void* start, size_t bytes) const SNUG_UNPROVED {
-    return limits_.node == HeapLimits::kAnyNode || os::bind_to_node(start, bytes, static_cast<unsigned>(limits_.node));
+  // for memory that leaves it.
+  bool bind(void* start, size_t bytes, bool may_be_backed) const SNUG_UNPROVED {
+    return !is_on_node() || os::bind_to_node(start, bytes, static_cast<unsigned>(limits_.node), may_be_backed);
   }
   void unbind(void* start, size_t bytes) const SNUG_UNPROVED {
-    if (limits_.node != HeapLimits::kAnyNode) os::unbind_from_node(start, bytes);
+    if (is_on_node()) os::unbind_from_node(start, bytes);
   }
 
   ListLink<UserHeap> in_list;  // of all live heaps, or of those to be used anew; under that list's lock

@@ -130,7 +130,8 @@ class SpanStore {
   // The same of all spans of the batch; the `written` of each says what was written. O(spans).
   void free_all(SpanBatch& batch);
 
-  // Frees a span and purges it at once, unless it lies in a huge page, which would be broken for it. O(1), and a system
+  // Frees a span and purges it at once, unless it lies in a huge page, which would be broken for it. Where OS pages are
+  // longer than ours, it purges the first dirty run of what the span has become with its neighbours. O(1), and a system
   // call, or a few more where its chunk is free as a whole by then.
   void free_to_os(Span* span, PageCount touched);
 

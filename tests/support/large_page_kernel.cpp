@@ -81,6 +81,9 @@ long __wrap_syscall(long number, long first, long second, long third, long fourt
     case SYS_mprotect:
     case SYS_madvise:
       return first % kPage != 0 ? refused() : __real_syscall(number, first, rounded(second), third);
+    case SYS_mbind:
+      return first % kPage != 0 ? refused()
+                                : __real_syscall(number, first, rounded(second), third, fourth, fifth, sixth);
     default:
       return __real_syscall(number, first, second, third, fourth, fifth, sixth);
   }

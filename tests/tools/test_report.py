@@ -102,19 +102,33 @@ class ReportTest(unittest.TestCase):
         self.assertRegex(process.stderr, r"at the peak of python3?\S*, process \d+")
         self.assertRegex(process.stderr, r"\nin memory +[\d.]+ MiB +100.0%\n")
 
-    def rounded_part(self, code, count):
-        """What part of the memory that so many rounds of the code add at the peak is rounding."""
+    def added(self, code, count):
+        """What code that takes a count adds at the peak: bytes of rounding, and bytes asked for."""
         code = "import ctypes as c; m = c.CDLL(None); m.free.argtypes = [c.c_void_p]\n" \
                "for call in (m.malloc, m.calloc, m.aligned_alloc): call.restype = c.c_void_p\n" \
-               "import sys\nfor i in range(int(sys.argv[1])): " + code
+               "import sys\n" + code
         (many,), (none,) = (self.peak(sys.executable, "-S", "-c", code, str(rounds))[1] for rounds in (count, 0))
-        rounding, requested = (many[part] - none[part] for part in ("rounding", "requested"))
+        return tuple(many[part] - none[part] for part in ("rounding", "requested"))
+
+    def rounded_part(self, code, count):
+        """What part of the memory that so many rounds of the code add at the peak is rounding."""
+        rounding, requested = self.added("for i in range(int(sys.argv[1])): " + code, count)
         return rounding / (rounding + requested)
 
     def test_tells_rounding_to_the_byte_whatever_short_lives_are_asked_for(self):
         # Blocks of 17 bytes take 32; among them come and go others of the same class, which ask for all of it.
         part = self.rounded_part("c.memset(m.malloc(17), 1, 17); m.free(m.malloc(32))", 300000)
         self.assertAlmostEqual(part / (15 / 32), 1, delta=0.05)
+
+    def test_tells_rounding_of_blocks_that_took_the_place_of_others(self):
+        # 400,000 blocks of 17 bytes come and go, and others take their place. Of their class are 40,000 that then come
+        # and stay while the program grows: a quarter of 17 bytes, the others of 32.
+        code = "n = int(sys.argv[1]); take = lambda size: c.memset(m.malloc(size), 1, size)\n" \
+               "def generation():\n  for block in [take(17) for i in range(10 * n)]: m.free(block)\n" \
+               "generation(); m.malloc_trim(0)\nfor i in range(n // 2): take(1024)\n" \
+               "for i in range(n): take(32 if i % 4 else 17)\nfor i in range(40): take(4 << 20)"
+        rounding, _ = self.added(code, 40000)
+        self.assertAlmostEqual(rounding / (40000 * 15 / 4), 1, delta=0.3)
 
     def test_tells_rounding_of_each_call(self):
         for block, call in ((112, "m.malloc({})"), (112, "m.calloc(1, {})"), (1280, "m.calloc(1, 1000 + {})"),
