@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "replay/recorded_clock.h"
 #include "replay/stage.h"
 
 namespace snug::replayer {
@@ -38,7 +39,7 @@ inline std::uint64_t ticks_behind() {
 
 inline std::uint64_t nanoseconds_now() {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  read_system_clock(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 

@@ -186,6 +186,7 @@ void Player<Subject>::end_run() {
   stage_.end = moment_now();
   stage_.has_mallinfo = subject_.read_mallinfo(stage_.mallinfo);
   stage_.has_snug = subject_.read_snug(stage_.snug);
+  stage_.steers_background = steers_background();
   const std::uint64_t one = 1;
   while (write(stage_.bell, &one, sizeof one) < 0) {
   }
@@ -202,6 +203,8 @@ void Player<Subject>::direct(const Command& command) {
       return await(command.slot, command.size);
     case Direction::kUntil:
       return await_time(command.size);
+    case Direction::kSkip:
+      return skip_to(command.size);
     case Direction::kReserve:
       back(stage_.slots, command.slot * sizeof stage_.slots[0]);
       return back(stage_.commands, command.size * sizeof stage_.commands[0]);

@@ -30,6 +30,7 @@ enum class Direction : std::uint8_t {
   kTurn,          // waits for turn `size` of the window, and starts the next turn
   kAwait,         // waits until run `slot` has done `size` commands
   kUntil,         // waits until the recording's clock shows `size` nanoseconds
+  kSkip,          // the allocator's clock goes on to `size` nanoseconds of the recording, unless it is there already
   kTold,          // `size` is what the next command has no room for: an odd alignment, the size before, where to begin
   kIdle,          // timed like a call, but calls nothing: what the replayer itself costs
   kReserve,       // backs what the next window needs: slots up to `slot`, and so many commands as `size` says
@@ -115,7 +116,7 @@ struct SnugMemory {
 
 enum class ClockState : std::uint32_t { kStopped, kStarting, kRuns };
 
-inline constexpr std::uint64_t kStageMagic = 0x3330656761747372;  // "rstage03"
+inline constexpr std::uint64_t kStageMagic = 0x3430656761747372;  // "rstage04"
 
 struct Stage {
   std::uint64_t magic;
@@ -139,6 +140,7 @@ struct Stage {
   // The same of snug_stats, if the allocator is snug.
   bool has_snug;
   SnugMemory snug;
+  bool steers_background;  // snug's background thread makes the rounds for which time was skipped
 
   // Counts of faults, from the beginning.
   std::atomic<std::uint64_t> order_faults;        // a block was to be freed that had not been allocated

@@ -7,6 +7,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "replay/recorded_clock.h"
+
 namespace snug::replayer {
 
 int refuse(const char* what) {
@@ -36,6 +38,7 @@ Stage* open_stage(int count, char** arguments, int& status) {
     return nullptr;
   }
   stage->bell = atoi(arguments[2]);
+  find_system_clock();
   return stage;
 }
 

@@ -22,7 +22,7 @@ constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses b
 //
 // Each step gives one thing back, under the one lock that guards it, and makes its system call without it. False if the
 // OS has refused something, or the thread has to go.
-bool BackgroundThread::give_back_overdue() {
+bool BackgroundThread::give_back_all_overdue() {
   allocator.watch_memory();
   allocator.take_deferred_home();
   // The caches of threads that have allocated nothing since the last round: their blocks go home to their slabs.
@@ -42,6 +42,14 @@ bool BackgroundThread::give_back_overdue() {
   // Mappings and spans that have lain unused for purge_after.
   all_went = exhaust([] { return allocator.mappings.purge_overdue(); }) && all_went;
   return exhaust([] { return allocator.spans.purge_overdue(); }) && all_went;
+}
+
+bool BackgroundThread::give_back_overdue() {
+  const uint32_t ends = round_ends_.load(kRelaxed);
+  round_ends_.store(ends + 1);
+  const bool all_went = give_back_all_overdue();
+  round_ends_.store(ends + 2);
+  return all_went;
 }
 
 // Repeats a step until nothing is due or the thread has to go. The first thread to try gets an unlocked lock, and that

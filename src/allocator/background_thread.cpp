@@ -3,8 +3,13 @@
 #include "allocator/allocator.h"
 #include "base/algorithm.h"
 #include "base/atomic.h"
+#include "base/compiler.h"
+#include "base/pause.h"
 #include "os/clock.h"
 #include "os/thread.h"
+
+// Defined by the replayer of `snug replay` alone, to be given make_round_now().
+extern "C" SNUG_WEAK_IMPORT void snug_replay_background(uint32_t (*make_round)());
 
 namespace snug {
 namespace {
@@ -20,6 +25,19 @@ constexpr uint32_t kFreeLeaves = 16;       // libraries try threads out at the s
 void BackgroundThread::open(BackgroundThreadMode mode) {
   is_automatic_ = mode == BackgroundThreadMode::kAuto;
   if (is_automatic_ && !begins_with_threads_) wake_event_.invite();
+  if (&snug_replay_background != nullptr) snug_replay_background([] { return allocator.background.make_round_now(); });
+}
+
+// Of a round that has begun already it waits for the next, since that one has read the clock.
+uint32_t BackgroundThread::make_round_now() {
+  const uint32_t before = round_ends_.load();
+  const uint32_t until = before + 2 + before % 2;
+  while (wake_event_.is_served()) {
+    if (static_cast<int32_t>(round_ends_.load() - until) >= 0) return period();
+    wake_event_.rouse();
+    pause_a_moment();
+  }
+  return 0;
 }
 
 void BackgroundThread::thread_made() {

@@ -64,6 +64,9 @@ class BackgroundThread {
   void open(BackgroundThreadMode mode);
   // Calls for the thread, whether anything ages or not.
   void invite() { wake_event_.invite(); }
+  // For `snug replay`, between two stretches of the program, of which no thread runs: has the thread make a round, and
+  // returns when it has, with the milliseconds until its next. 0: there is no such thread now.
+  uint32_t make_round_now();
   // From now on thread_made() is called for each thread.
   void begin_with_threads() { begins_with_threads_ = true; }
   // The program has begun a thread. The caller holds no lock.
@@ -126,6 +129,7 @@ class BackgroundThread {
   template <class Step, class MayGoOn>
   bool exhaust(Step step, MayGoOn may_go_on);
   bool give_back_overdue();
+  bool give_back_all_overdue();
   void give_back_excess();
   void give_back_inherited();
   bool anything_ages() const;
@@ -151,6 +155,7 @@ class BackgroundThread {
   bool is_unjoined_ = false;
   HeapRegistry::Pass pass_;
   uint32_t went_round_at_ = 0;
+  Atomic<uint32_t> round_ends_{0};  // beginnings and ends of rounds: odd in a round
 };
 
 }  // namespace snug

@@ -4,8 +4,11 @@
 #include <time.h>
 
 #include "base/atomic.h"
+#include "base/compiler.h"
 #include "base/system_call.h"
 #include "os/vdso.h"
+
+extern "C" SNUG_WEAK_IMPORT long snug_replay_clock(clockid_t clock, timespec* now);
 
 namespace snug::os {
 namespace {
@@ -33,6 +36,7 @@ uint64_t nanoseconds_by(clockid_t clock) {
 }  // namespace
 
 void find_clock(uintptr_t object) {
+  if (&snug_replay_clock != nullptr) return reader.store(&snug_replay_clock, kRelaxed);
   void* found = find_in_vdso(object, "__vdso_clock_gettime");
   if (found == nullptr) found = find_in_vdso(object, "__kernel_clock_gettime");  // its name on aarch64
   if (found != nullptr) reader.store(reinterpret_cast<ReadClock>(found), kRelaxed);

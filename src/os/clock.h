@@ -1,6 +1,9 @@
 // The clocks of the kernel, read through its vDSO (os/vdso.h) and not through libc, the clock functions of which a
 // program may have replaced. A replacement may allocate, and its clock may go back. Any thread may read them, under any
 // lock: where there is no vDSO that is the system call which is allowed there. No fast path reads them.
+//
+// `snug replay` makes calls sooner than they were recorded. Its replayer defines snug_replay_clock, which is then read
+// in their place, and goes on by the time saved (replay/recorded_clock.h). Other programs define no such function.
 #pragma once
 
 #include <stdint.h>

@@ -46,7 +46,7 @@ class MomentTest(FolderTest):
         for milliseconds, speed, is_told in (("7d0", "full", True), ("7d0", "recorded", False), ("a", "full", False)):
             trace = self.imported(f"v 10400 3\nX ./program\nt 1 0\na 1000 1\n+ 0\n- 0\nc {milliseconds}\n+ 0\n- 0\n")
             said = " ".join(snug("replay", trace, "--allocators", "glibc", "-n", "1", "--warmup", "0", "--speed", speed).stdout.split())
-            self.assertEqual("what an allocator gives back by time" in said, is_told, said)
+            self.assertEqual("the clock that allocators read, and give memory back by, went on as recorded" in said, is_told, said)
 
     def test_lines_come_by_a_pipe(self):
         pipe = self.path("pipe")

@@ -80,7 +80,11 @@ ReplayCommand::ReplayCommand(CLI::App& app) {
                    "when it was recorded (default: recorded if the trace says that, otherwise all)")
       ->check(CLI::IsMember({"none", "first", "all", kTouchRecorded}))
       ->type_name("none|first|all|recorded");
-  command_->add_option("--speed", speed_, "Calls come one behind the other, or no earlier than they were recorded")
+  command_
+      ->add_option(
+          "--speed", speed_,
+          "Calls come one behind the other, or no earlier than they were recorded. At full speed the clock that "
+          "allocators read goes on as recorded, so that what they give back by time goes")
       ->check(CLI::IsMember({"full", "recorded"}))
       ->capture_default_str()
       ->type_name("full|recorded");

@@ -81,6 +81,7 @@ void take(Replayed& replayed, ReplayResult result) {
   replayed.map = std::move(result.map);
   replayed.calls = result.calls;
   replayed.threads = result.threads;
+  replayed.sleeping_threads = result.steers_background ? 0 : result.own_threads;
   replayed.peak_live_bytes = result.peak_live_bytes;
   replayed.left_out = result.left_out;
 }

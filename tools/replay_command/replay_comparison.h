@@ -18,6 +18,7 @@ struct Replayed {
   HeapMap map;                          // of the first
   std::uint64_t calls = 0;              // of one
   std::uint64_t threads = 0;            // that were started in one
+  std::uint64_t sleeping_threads = 0;   // of the allocator's own, that the skipped time went by
   std::uint64_t peak_live_bytes = 0;
   std::vector<double> own_shares;  // of each: of its time, what the replayer itself took
   double decoding_seconds = 0;     // of all: with the clock stopped

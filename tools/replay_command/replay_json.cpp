@@ -67,6 +67,7 @@ Json replayed_json(const Replayed& replayed) {
   const OwnCost own = replayed.own_cost();
   Json json = {{"calls", replayed.calls},
                {"threads", replayed.threads},
+               {"sleeping_threads", replayed.sleeping_threads},
                {"seconds_in_calls", replayed.seconds_in_calls()},
                {"peak_live_bytes", replayed.peak_live_bytes},
                {"own",

@@ -61,6 +61,8 @@ struct ReplayResult {
   OwnCost own;
   std::uint64_t calls = 0;
   std::uint64_t threads = 0;             // that were started
+  std::uint64_t own_threads = 0;         // of the allocator
+  bool steers_background = false;        // Stage has it
   std::uint64_t peak_live_bytes = 0;     // that were asked for
   std::uint64_t order_faults = 0;        // blocks that were to go and had not come
   std::uint64_t failed_allocations = 0;  // that had not failed when recorded

@@ -109,12 +109,14 @@ class Replay {
       if (!has_window) return true;
       expect_room();
       share_ = std::min(1.0, static_cast<double>(window.events) / static_cast<double>(all));
+      if (!skip_to(window.begin)) return false;
       if (!window.steps.empty()) {
         stage().played = played_;
         if (!reserve(window) || !play(window)) return false;
         add_costs();
         result_.calls += window.calls;
       }
+      if (!skip_to(window.time)) return false;
       check(window);
     }
   }
@@ -157,6 +159,19 @@ class Replay {
     if (before.steps.empty()) return true;
     before.runs.push_back({.lane = 0, .commands = static_cast<std::uint32_t>(before.steps.size())});
     return play(before);
+  }
+
+  // At full speed: the allocator's clock goes on to that moment of the recording, in steps. What the allocator does
+  // then is in the processor's time, and in no wall time: the program did something else meanwhile.
+  bool skip_to(std::uint64_t moment) {
+    if (plan_.window.pace != Pace::kFull || (skipped_to_ && moment <= *skipped_to_)) return true;
+    skipped_to_ = moment;
+    Window skip;
+    skip.runs.push_back({.lane = 0, .commands = 1});
+    skip.steps.push_back({.run = 0, .command = command_of(Direction::kSkip, 0, moment * trace::kNanosecondsPerStep)});
+    if (!play(skip)) return false;
+    add_processor_costs();
+    return true;
   }
 
   bool play(const Window& window) {
@@ -225,11 +240,15 @@ class Replay {
   }
 
   void add_costs() {
+    played_ += stage().end.nanoseconds - stage().start.nanoseconds;
+    ticks_ += stage().end.ticks - stage().start.ticks;
+    add_processor_costs();
+  }
+
+  void add_processor_costs() {
     const Moment& start = stage().start;
     const Moment& end = stage().end;
     Measurement& cost = result_.cost;
-    played_ += end.nanoseconds - start.nanoseconds;
-    ticks_ += end.ticks - start.ticks;
     cost.user_seconds += static_cast<double>(end.user_microseconds - start.user_microseconds) * 1e-6;
     cost.system_seconds += static_cast<double>(end.system_microseconds - start.system_microseconds) * 1e-6;
     cost.minor_faults += end.minor_faults - start.minor_faults;
@@ -319,6 +338,8 @@ class Replay {
     result_.order_faults = stage().order_faults.load();
     result_.failed_allocations = stage().failed_allocations.load();
     result_.failed_threads = stage().failed_threads.load();
+    result_.own_threads = helpers_;
+    result_.steers_background = stage().steers_background;
     if (cost.ending != Ending::kExited) return;
     if (WIFSIGNALED(status)) {
       cost.ending = Ending::kSignalled;
@@ -354,6 +375,7 @@ class Replay {
   std::uint64_t played_ = 0;  // nanoseconds
   std::uint64_t ticks_ = 0;
   std::uint64_t peak_ = 0;
+  std::optional<std::uint64_t> skipped_to_;
   double share_ = 0;
   std::uint64_t helpers_ = 0;  // threads of the allocator
   bool is_reaped_ = false;

@@ -122,17 +122,33 @@ std::string fidelity_text(const ReplayComparison& replays) {
   return text;
 }
 
-// What is given back by time has less of it in a replay at full speed: by a second or more it tells.
+// What was skipped at full speed: by a second or more it tells. Threads of an allocator's own have slept by the
+// machine's clock, and have not given back what they do by time.
 std::string speed_text(const ReplayComparison& replays, const Replayed& shown) {
   constexpr double kLeastSaved = 1;
   if (replays.plan.window.pace != Pace::kFull || shown.checkpoints.empty()) return "";
   const Checkpoint& last = shown.checkpoints.back();
   if (last.recorded_seconds - last.played_seconds < kLeastSaved) return "";
-  return fmt::format(
-      " Calls of {} came in {}: what an allocator gives back by time (snug, jemalloc and mimalloc do) is still there, "
-      "so that "
-      "final RSS, and RSS per live byte, may be far too high; --speed recorded tells them.",
+  std::string text = fmt::format(
+      " Calls of {} came in {}; the clock that allocators read, and give memory back by, went on as recorded.",
       value_text(last.recorded_seconds, kSeconds), value_text(last.played_seconds, kSeconds));
+  const auto recorded = std::find_if(shown.checkpoints.rbegin(), shown.checkpoints.rend(),
+                                     [](const Checkpoint& one) { return one.recorded_resident.has_value(); });
+  for (std::size_t i = 0; i < replays.replayed.size(); ++i) {
+    const Replayed& replayed = replays.replayed[i];
+    if (replayed.sleeping_threads == 0 || replayed.checkpoints.empty()) continue;
+    text += fmt::format(
+        " {} has {} of its own, which slept by the machine's clock: what such a thread gives back by time is still in "
+        "its final RSS, {}{}; --speed recorded tells what it keeps.",
+        replays.comparison.contenders[i].allocator.name,
+        replayed.sleeping_threads == 1 ? "a thread" : fmt::format("{} threads", replayed.sleeping_threads),
+        value_text(static_cast<double>(replayed.checkpoints.back().resident_bytes), kBytes),
+        recorded == shown.checkpoints.rend()
+            ? ""
+            : fmt::format(" (the program had {} as a whole when it was recorded)",
+                          value_text(static_cast<double>(*recorded->recorded_resident), kBytes)));
+  }
+  return text;
 }
 
 }  // namespace

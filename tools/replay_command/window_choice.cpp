@@ -15,6 +15,8 @@ namespace {
 // So many checkpoints at least, where the trace is long enough.
 constexpr std::uint64_t kCheckpoints = 250;
 constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 19;
+// At full speed the allocator's clock moves on between windows. As often as a recording has samples.
+constexpr std::uint64_t kMostTime = 100'000'000 / trace::kNanosecondsPerStep;
 
 // From how many bytes on the trace says what was touched of a block; nothing if it does not.
 std::optional<std::uint64_t> told_from(const TraceInput& input) {
@@ -40,7 +42,8 @@ WindowOptions window_options(const TraceInput& input, const std::string& touch, 
                                       : replayer::Touch::kAll,
           .told_from = is_told ? *told : UINT64_MAX,
           .pace = pace,
-          .events = std::clamp(input.told_events() / kCheckpoints, least_events, kMostWindow)};
+          .events = std::clamp(input.told_events() / kCheckpoints, least_events, kMostWindow),
+          .time = pace == Pace::kFull ? kMostTime : UINT64_MAX};
 }
 
 }  // namespace snug::tool

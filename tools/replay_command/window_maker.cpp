@@ -87,13 +87,17 @@ bool WindowMaker::next(Window& window) {
   turns_ = 0;
   is_at_sample_ = false;
   const std::uint64_t first = events_;
-  Event event;
-  bool has_more = true;
-  while (has_room() && !is_at_sample_ && events_ - first < options_.events && (has_more = input_.next(event))) {
+  bool has_more = has_next();
+  if (has_more) time_ = std::max(time_, next_.time);
+  window.begin = time_;
+  while (has_more && has_room() && !is_at_sample_ && events_ - first < options_.events &&
+         (next_.time <= window.begin || next_.time - window.begin < options_.time)) {
+    has_read_ = false;
     ++events_;
-    time_ = std::max(time_, event.time);
-    take(event);
+    time_ = std::max(time_, next_.time);
+    take(next_);
     peak_bytes_ = std::max(peak_bytes_, slots_.live_bytes());
+    has_more = has_next();
   }
   for (auto& [number, thread] : threads_) slots_.take_back(thread.freed);
   slots_.take_back(freed_by_ended_);
@@ -104,8 +108,10 @@ bool WindowMaker::next(Window& window) {
   window.live_bytes = slots_.live_bytes();
   window.live_blocks = slots_.live_blocks();
   window.threads = lanes_used_ - static_cast<std::uint32_t>(free_lanes_.size());
-  return has_more || !window.steps.empty();
+  return events_ != first;
 }
+
+bool WindowMaker::has_next() { return has_read_ || (has_read_ = input_.next(next_)); }
 
 bool WindowMaker::has_room() const {
   return window_->steps.size() + kStepsOfEvent <= replayer::kMostCommands &&
@@ -148,6 +154,7 @@ void WindowMaker::take_sample(const Event& event) {
     window_->recorded_resident = event.values[1];
     window_->recorded_heap = std::exchange(recorded_heap_, std::nullopt);
     is_at_sample_ = true;
+    keep_time(threads_[kFirstThread], event);  // though no thread calls
   } else if (measure == static_cast<std::uint64_t>(trace::Measure::kHeap)) {
     recorded_heap_ = event.values[1];
   } else if (trace::is_of_mallinfo(measure)) {

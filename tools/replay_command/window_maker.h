@@ -29,7 +29,8 @@ struct WindowOptions {
   // says.
   std::uint64_t told_from = UINT64_MAX;
   Pace pace = Pace::kFull;
-  std::uint64_t events = 1 << 19;  // of one window, at most
+  std::uint64_t events = 1 << 19;   // of one window, at most
+  std::uint64_t time = UINT64_MAX;  // of the recording, in steps: less of it in one window
   // Frees and reallocations are told the size before, for heaps that do not know it; and reallocations that had failed
   // are left out, since a block that such a heap gives now would have another size than is told.
   bool tells_sizes = false;
@@ -52,6 +53,7 @@ struct Window {
   };
   std::vector<Run> runs;
   std::vector<Step> steps;
+  std::uint64_t begin = 0;  // of the recording, in steps, at its first event
   // Behind it.
   std::uint64_t events = 0;  // of the trace so far
   std::uint64_t calls = 0;   // of this window: steps that call the allocator
@@ -96,6 +98,7 @@ class WindowMaker {
     SlotTable::FreedSlots freed = {};
   };
 
+  bool has_next();
   void take(const trace::Event& event);
   void take_sample(const trace::Event& event);
   Thread& thread_of(std::uint32_t number);
@@ -128,6 +131,8 @@ class WindowMaker {
   std::uint32_t number_ = 0;  // of the window
   std::uint32_t turns_ = 0;   // in it
   bool is_at_sample_ = false;
+  trace::Event next_;  // that was read, and belongs to the next window
+  bool has_read_ = false;
   std::optional<std::uint64_t> recorded_heap_;  // of the sample of kResident that comes next
   trace::MallinfoFields recorded_fields_;       // of a sample of the allocator that has not ended
   std::uint64_t events_ = 0;

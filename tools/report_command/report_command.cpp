@@ -147,7 +147,7 @@ ReportCommand::ReportCommand(CLI::App& app) {
   auto* const recorded_speed =
       command_
           ->add_flag("--recorded-speed", as_recorded_,
-                     "Replay no faster than it was recorded: for allocators that purge by time")
+                     "Replay no faster than it was recorded: for allocators that purge by threads of their own")
           ->excludes(no_replay);
   add_moment_option(
       *command_, at_,

@@ -49,6 +49,7 @@ class Writer {
   }
   // So few calls that they are of one window, and a tenth of a second where all of a block is written.
   void work_long(std::uint32_t thread) { work(thread, 100, 4 << 20); }
+  void see_resident(std::uint64_t bytes) { add({.operation = Operation::kSample, .thread = 1, .values = {1, bytes}}); }
   void pass_time(std::uint64_t steps) { time_ += steps; }
 
  private:
@@ -122,6 +123,22 @@ void slow(Writer& writer) {
   }
 }
 
+// Two threads free all that they have, stand still for seconds, and go on.
+void idle(Writer& writer, std::uint64_t seconds) {
+  constexpr int kBlocks = 30'000;
+  std::vector<BlockId> blocks;
+  writer.work(1, 1, 2000);
+  for (std::uint32_t thread = 2; thread < 4; ++thread) {
+    writer.begin(thread, 1);
+    blocks.clear();
+    for (int i = 0; i < kBlocks; ++i) blocks.push_back(writer.allocate(thread, 1000));
+    for (const BlockId block : blocks) writer.free(thread, block);
+  }
+  writer.pass_time(seconds * 1'000'000'000 / snug::trace::kNanosecondsPerStep);
+  for (std::uint32_t thread = 1; thread < 4; ++thread) writer.work(thread, 1, 2000);
+  writer.see_resident(12 << 20);
+}
+
 // Blocks that the allocator itself hardly touches.
 void large(Writer& writer) {
   for (int i = 0; i < 64; ++i) writer.allocate(1, 1 << 20);
@@ -178,6 +195,7 @@ int main(int count, char** arguments) {
   if (name == "short_threads") short_threads(writer);
   if (name == "births") births(writer);
   if (name == "slow") slow(writer);
+  if (name == "idle") idle(writer, count > 3 ? std::strtoull(arguments[3], nullptr, 10) : 5);
   if (name == "large") large(writer);
   if (name == "sparse") sparse(writer);
   if (name == "immense") immense(writer);

@@ -1,6 +1,7 @@
 // What replays are tried on. Libc serves, by the names that it has for its own functions.
 //
-// Says in which order blocks of 1000 and of 2000 bytes are freed, in the file $TELL. Where $THREADS is
+// Says in which order blocks of 1000 and of 2000 bytes are freed, in the file $TELL; and in the file $CLOCK, when those
+// of 2000 bytes are, in seconds by the clocks that it reads. Where $THREADS is
 // "refused" it starts no thread, where it is "quit" it ends the program at the first, as if all were well, and
 // where it is "helped" it has a thread of its own beside the first.
 #define _GNU_SOURCE
@@ -9,24 +10,43 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 void* __libc_malloc(size_t size);
 void __libc_free(void* block);
 
+static int opened(const char* variable) {
+  const char* const file = getenv(variable);
+  return file == NULL ? -1 : open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+static void tell_clocks(void) {
+  const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME, CLOCK_REALTIME};
+  const int descriptor = opened("CLOCK");
+  if (descriptor < 0) return;
+  for (int i = 0; i < 4; ++i) {
+    struct timespec now;
+    if (clock_gettime(clocks[i], &now) != 0 || now.tv_nsec < 0 || now.tv_nsec > 999999999) abort();
+    dprintf(descriptor, "%ld%c", (long)now.tv_sec, i == 3 ? '\n' : ' ');
+  }
+  close(descriptor);
+}
+
 void* malloc(size_t size) { return __libc_malloc(size); }
 
 void free(void* block) {
   const size_t size = block == NULL ? 0 : malloc_usable_size(block);
-  const char* const file = getenv("TELL");
-  if (file != NULL && (size / 100 == 10 || size / 100 == 20)) {
-    const int descriptor = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int descriptor = size / 100 == 10 || size / 100 == 20 ? opened("TELL") : -1;
+  if (descriptor >= 0) {
     const char digit = size / 100 == 10 ? '1' : '2';
     if (write(descriptor, &digit, 1) != 1) abort();
     close(descriptor);
   }
+  if (size / 100 == 20) tell_clocks();
   __libc_free(block);
 }
 

@@ -56,6 +56,7 @@ class WindowMakerTest : public testing::Test {
     for (Window window; maker_->next(window);) all.push_back(window);
     return all;
   }
+  void pass_time(std::uint64_t steps) { time_ += steps; }
   // The commands of a lane in the window.
   static std::vector<Command> of_lane(const Window& window, std::uint32_t lane) {
     std::vector<Command> commands;
@@ -147,6 +148,47 @@ TEST_F(WindowMakerTest, EndsAWindowAtASample) {
   EXPECT_EQ(all[0].live_bytes, 100u);
   EXPECT_EQ(all[1].recorded_resident, std::nullopt);
   EXPECT_EQ(all[1].live_bytes, 200u);
+}
+
+TEST_F(WindowMakerTest, EndsAWindowBeforeTimeThatIsToBeSkipped) {
+  allocate(1, 1);
+  pass_time(1000);
+  allocate(1, 2);
+  allocate(1, 3);
+  pass_time(50);
+  add({.operation = Operation::kSample, .thread = 1, .values = {1, 12345}});
+  const auto all = windows({.time = 100});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].calls, 1u);
+  EXPECT_EQ(all[0].begin, 1u);
+  EXPECT_EQ(all[0].time, 1u);
+  EXPECT_EQ(all[1].calls, 2u);
+  EXPECT_EQ(all[1].begin, 1002u);
+  EXPECT_EQ(all[1].time, 1054u);
+}
+
+TEST_F(WindowMakerTest, HasAWindowOfASampleAlone) {
+  allocate(1, 1);
+  pass_time(1000);
+  add({.operation = Operation::kSample, .thread = 1, .values = {1, 12345}});
+  const auto all = windows({.time = 100});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1].calls, 0u);
+  EXPECT_EQ(all[1].time, 1002u);
+  EXPECT_EQ(all[1].recorded_resident, 12345u);
+}
+
+// At recorded speed somebody waits for it, so that what is replayed is looked at as late as what was recorded.
+TEST_F(WindowMakerTest, WaitsForASampleAtRecordedSpeed) {
+  allocate(1, 1);
+  pass_time(1'000'000);
+  add({.operation = Operation::kSample, .thread = 1, .values = {1, 12345}});
+  const auto all = windows({.pace = Pace::kRecorded});
+  ASSERT_EQ(all.size(), 1u);
+  const auto commands = of_lane(all[0], 0);
+  ASSERT_EQ(commands.size(), 2u);
+  ASSERT_TRUE(is(commands[1], Direction::kUntil));
+  EXPECT_EQ(commands[1].size, 1'000'002u * trace::kNanosecondsPerStep);
 }
 
 // By their names, of which the samples lack one.
