@@ -2,15 +2,34 @@
 
 import json
 import os
+import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from tool_under_test import snug
+from pprof_file import PprofFile
+from tool_under_test import LIBRARY, clean_environment, snug
 
 PROGRAM = os.environ["KNOWN_HEAP"]
+HAS_SYMBOLIZER = bool(shutil.which("addr2line") or shutil.which("llvm-symbolizer"))
+
+# Code of no file, with a map for perf, which calls malloc: push %rbp; mov %rsp,%rbp; call *%rsi; pop %rbp; ret.
+MADE_CODE = r"""
+import ctypes, mmap, os
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(b"\x55\x48\x89\xe5\xff\xd6\x5d\xc3")
+begin = ctypes.addressof(ctypes.c_char.from_buffer(code))
+with open(f"/tmp/perf-{os.getpid()}.map", "w") as file:
+    file.write(f"{begin:x} 8 made_by_a_jit\n")
+call = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)(begin)
+libc = ctypes.CDLL(None)
+for _ in range(64):
+    call(1 << 20, ctypes.cast(libc.malloc, ctypes.c_void_p))
+print(os.getpid())
+"""
 
 
 class ProfileTest(unittest.TestCase):
@@ -32,13 +51,58 @@ class ProfileTest(unittest.TestCase):
         self.assertEqual(self.run_.returncode, 0, self.run_.stderr)
         self.assertIn("full: small", self.run_.stdout)
 
-    @unittest.skipUnless(shutil.which("addr2line") or shutil.which("llvm-symbolizer"), "no symbolizer")
+    @unittest.skipUnless(HAS_SYMBOLIZER, "no symbolizer")
     def test_functions_are_named_with_what_they_held_at_the_peak(self) -> None:
         mib = 1 << 20
         self.assertAlmostEqual(self.of("large", "peak") / mib, 120, delta=25)
         self.assertAlmostEqual(self.of("mixed", "peak") / mib, 75, delta=20)
         self.assertEqual(self.of("large", "live"), 0)
         self.assertGreater(self.of("temporary", "allocated"), 0)
+
+    @unittest.skipUnless(HAS_SYMBOLIZER, "no symbolizer")
+    def test_the_file_has_the_names_of_functions(self) -> None:
+        file = PprofFile(Path(self.file).read_bytes())
+        for function in ("large", "mixed", "small"):
+            self.assertTrue(file.has(f"{function}(unsigned long)"), file.names)
+        self.assertFalse([name for name in file.names if "+0x" in name or name.startswith("0x")], "addresses are no names")
+        by_mapping = {}
+        for mapping, names in file.locations.values():
+            by_mapping.setdefault(mapping, []).append(bool(names))
+        for number, (path, (has_functions, has_files, has_lines)) in file.mappings.items():
+            self.assertEqual(has_functions, number in by_mapping and all(by_mapping[number]), path)
+            self.assertLessEqual((has_files, has_lines), (has_functions, has_functions), path)
+        self.assertIn(True, [facts[0] for path, facts in file.mappings.values() if path == PROGRAM])
+
+    @unittest.skipUnless(HAS_SYMBOLIZER, "no symbolizer")
+    def test_the_names_are_there_where_the_program_is_not(self) -> None:
+        program = Path(self.folder.name) / "gone"
+        shutil.copy(PROGRAM, program)
+        file, bare = f"{program}.pb", f"{program}.bare.pb"
+        snug("profile", "--distance", "64K", "-o", file, str(program), "1", "50", "300")
+        subprocess.run([program, "1", "50", "300"], check=True, capture_output=True,
+                       env=clean_environment(LD_PRELOAD=LIBRARY, SNUG_CONF=f"profile:64K,profile_out:{bare}.%p"))
+        [bare] = Path(self.folder.name).glob("gone.bare.pb.*")
+        self.assertEqual(PprofFile(bare.read_bytes()).names, set())
+        named = f"{program}.named.pb"
+        self.assertEqual(snug("profile", "--show", str(bare), "-o", named).returncode, 0)
+        again = f"{program}.again.pb"
+        program.unlink()
+        for one in (file, named):
+            self.assertTrue(PprofFile(Path(one).read_bytes()).has("large(unsigned long)"))
+            shown = snug("profile", "--show", one, "--peak", "-o", again)
+            self.assertIn("large(unsigned long)", shown.stdout)
+            self.assertEqual(PprofFile(Path(again).read_bytes()).names, PprofFile(Path(one).read_bytes()).names)
+            if shutil.which("go"):
+                top = subprocess.run(["go", "tool", "pprof", "-sample_index=peak_space", "-top", one], capture_output=True, text=True)
+                self.assertIn("::large(unsigned long)", top.stdout, top.stderr)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the code is of x86-64")
+    def test_code_of_no_file_has_the_names_of_a_map_for_perf(self) -> None:
+        file = Path(self.folder.name) / "made.pb"
+        ran = snug("profile", "--distance", "64K", "-o", str(file), sys.executable, "-c", MADE_CODE)
+        self.addCleanup(Path(f"/tmp/perf-{ran.stdout.strip()}.map").unlink, missing_ok=True)
+        self.assertIn("made_by_a_jit", ran.stderr)
+        self.assertIn("made_by_a_jit", PprofFile(file.read_bytes()).names)
 
     def test_a_profile_less_itself_is_nothing(self) -> None:
         self.assertIn("peak: 0 B in 0 blocks, of 0 stacks", snug("profile", "--peak", "--diff", self.file, self.file).stdout)

@@ -35,7 +35,8 @@ constexpr const char* kExamples = R"(Examples:
   snug profile 1234
       A process that runs with SNUG_CONF=publish:on, and profiles: by profile:512K in SNUG_CONF, or since `snug ctl
       1234 profile on`. It goes on meanwhile.
-  snug profile --show prof.pb
+  snug profile --show heap.pb -o named.pb
+      One that a process has written by itself, which has no names yet.
   snug profile --diff before.pb after.pb
       What is more, and what is less, by stack.
 
@@ -78,7 +79,10 @@ ProfileCommand::ProfileCommand(CLI::App& app, const std::vector<std::string>& pr
   command_->add_option("-n,--rows", most_, "Stacks that are shown")
       ->check(number_within(std::uint64_t{1}, std::uint64_t{1000000}))
       ->capture_default_str();
-  command_->add_option("-o,--output", out_file_, "Write the program's profile there, for pprof")->type_name("FILE");
+  command_
+      ->add_option("-o,--output", out_file_,
+                   "Write the profile there, for pprof, with the names of functions; that of --show too")
+      ->type_name("FILE");
   command_->add_option("--collapsed", collapsed_file_, "Write a line for each stack; - for standard output")
       ->type_name("FILE");
   command_->add_option("--json", json_file_, "Write all stacks as JSON (snug.profile/1); - for standard output")
@@ -109,7 +113,10 @@ int ProfileCommand::execute() const {
   if (!reads) return run_program();
   // The word behind BEFORE is where a program would stand.
   HeapProfileFile profile(shown_.empty() ? program_[0] : shown_);
-  if (!compared_.empty()) profile.subtract(HeapProfileFile(compared_));
+  if (!compared_.empty())
+    profile.subtract(HeapProfileFile(compared_));
+  else if (!out_file_.empty())
+    write_file(out_file_, profile.with_names());
   show(profile, people_stream());
   return 0;
 }
@@ -120,11 +127,14 @@ std::FILE* ProfileCommand::people_stream() const {
 }
 
 int ProfileCommand::show_running(const std::string& word) const {
-  const std::string profile = LiveProcess(process_number(word)).ask(ControlCommand::kProfileWrite);
+  const auto process = process_number(word);
+  const std::string written = LiveProcess(process).ask(ControlCommand::kProfileWrite);
   const TemporaryFolder folder;
-  const std::string file = out_file_.empty() ? (folder.path() / "profile.pb").string() : out_file_;
-  write_file(file, profile);
-  show(HeapProfileFile(file), people_stream());
+  const std::string file = (folder.path() / "profile.pb").string();
+  write_file(file, written);
+  const HeapProfileFile profile(file, static_cast<std::uint64_t>(process));
+  if (!out_file_.empty()) write_file(out_file_, profile.with_names());
+  show(profile, people_stream());
   return 0;
 }
 
@@ -142,9 +152,12 @@ int ProfileCommand::run_program() const {
     status = ended.status;
     const auto file = folder.path() / fmt::format("{}.pb", ended.pid);
     if (std::filesystem::exists(file)) {
-      if (!out_file_.empty())
+      const HeapProfileFile profile(file.string(), static_cast<std::uint64_t>(ended.pid));
+      if (!out_file_.empty()) {
+        write_file(file.string(), profile.with_names());  // which its owner alone may read, and so the copy
         std::filesystem::copy_file(file, out_file_, std::filesystem::copy_options::overwrite_existing);
-      show(HeapProfileFile(file.string()), stderr);
+      }
+      show(profile, stderr);
     } else {
       fmt::print(stderr,
                  "snug: the program wrote no profile: it ended by _exit or a signal, or is not served "

@@ -29,6 +29,9 @@ class ProtobufMessage {
     add(field, packed.bytes_);
   }
 
+  // Fields of a message as they are.
+  void add_field(std::string_view field) { bytes_ += field; }
+
   const std::string& bytes() const { return bytes_; }
 
  private:

@@ -73,7 +73,8 @@ Symbols::Symbols(const CallStacks& stacks, const PerfMap& map) {
     if (const std::string* const name = place.first == 0 ? map.name_at(place.second) : nullptr; name != nullptr)
       symbols.push_back(symbol_of(*name));
   for (auto& [place, symbols] : symbols_)
-    if (symbols.empty()) symbols.push_back({.function = stacks.place_of({0, place.first, place.second}), .file = {}});
+    if (symbols.empty())
+      symbols.push_back({.function = stacks.place_of({0, place.first, place.second}), .file = {}, .is_place = true});
 }
 
 const std::vector<Symbol>& Symbols::at(const CallFrame& frame) const {

@@ -23,6 +23,7 @@ struct Symbol {
   std::string function;
   std::string file;  // of the source; empty if it is not known
   std::int64_t line = 0;
+  bool is_place = false;  // there is no name: the function is "module+0x12", or an address
 };
 
 class Symbols {
