@@ -2,8 +2,8 @@
 //
 // An address is chosen by its hash alone, so that neither the size of a request nor how long its block lives has to do
 // with the choice: of each class's addresses that fall into the same slot the one with the lowest hash is kept, with
-// the size that it was asked for last. What is no block at the moment of the question does not count, and makes way for
-// others from then on: a class whose blocks all went after the question before is told by fewer samples.
+// the size that it was asked for last. What is no block at the moment of the question does not count, and the question
+// empties its slot: if all blocks of a class went since the question before, fewer samples tell of those that came.
 //
 //   slot   address / 16 << kSlackBits | block size - size asked for   (0: none)
 //
