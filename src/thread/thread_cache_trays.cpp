@@ -88,6 +88,8 @@ size_t ThreadCache::stock_tray(size_t size_class, void** base, size_t want) {
   return held + got;
 }
 
+// These blocks were counted as handed out, and no malloc has taken them: they are left until the sample again. No block
+// of a tray is a sample, so that samples would come too often without that.
 void ThreadCache::flush_trays() {
   const ClassTable& table = registry_.table();
   for (size_t c = 1; c < table.count && tray_of(table, c) != 0; ++c) {
@@ -97,6 +99,7 @@ void ThreadCache::flush_trays() {
     void** const base = tray.base();
     heap_.flush(c, base, held);
     set_tray(tray, base, 0);
+    trays_->left[c] += static_cast<uint32_t>(held);
   }
 }
 

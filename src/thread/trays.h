@@ -7,7 +7,7 @@
 //   free ──► array of the class
 //
 //   left[c]   blocks of the class until the sample, without those in the tray: the left[c]-th from now on is the
-//             sample. 0: not drawn yet. Forgetting blocks in between changes no distribution: it is geometric
+//             sample. 0: not drawn yet. Blocks that leave the tray otherwise than by malloc are left again
 //
 // One object in an array of the array store; only the owning thread uses it.
 #pragma once

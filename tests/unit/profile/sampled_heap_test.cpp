@@ -85,6 +85,15 @@ TEST_F(SampledHeapTest, ALoopOverOneBlockIsSampled) {
   EXPECT_NEAR(told_->blocks, 100000, 15000);
 }
 
+// What a malloc has not taken by then goes home unsampled, and counts for nothing.
+TEST_F(SampledHeapTest, AThreadThatGivesItsCacheBackIsSampledAsOften) {
+  for (int i = 0; i != 20000; ++i) {
+    for (int block = 0; block != 3; ++block) snug_free(snug_malloc(100));
+    snug_thread_idle();
+  }
+  EXPECT_NEAR(told_->blocks, 60000, 9000);
+}
+
 TEST_F(SampledHeapTest, ZeroedBlocksReadAsZero) {
   std::vector<std::pair<unsigned char*, size_t>> blocks;
   for (int round = 0; round != 3; ++round) {
