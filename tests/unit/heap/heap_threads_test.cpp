@@ -1,6 +1,7 @@
 // Heaps of one's own in several threads, and across a fork.
 #include <gtest/gtest.h>
 #include <snug/heap.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "heap/own_heap.h"
+#include "heap/region_heap.h"
 #include "pattern.h"
 
 namespace snug::own_heap {
@@ -255,7 +257,13 @@ constexpr unsigned kChildSeconds = 600;  // a child that hangs ends by its own a
 }
 
 TEST_F(HeapThreadsTest, AChildOfAForkUsesAndEndsTheHeapsOfItsParent) {
-  const std::vector<snug_heap*> heaps{heap_, heap_with("second"), heap_with("third")};
+  constexpr size_t kRegionBytes = 1024 * kMiB;  // more than what the threads have at once
+  void* const region =
+      mmap(nullptr, kRegionBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const uintptr_t start = (reinterpret_cast<uintptr_t>(region) + kUnit - 1) / kUnit * kUnit;
+  const std::vector<snug_heap*> heaps{heap_, heap_with("second"),
+                                      heap_in(reinterpret_cast<void*>(start), kRegionBytes - kUnit)};
+  ASSERT_NE(heaps.back(), nullptr);
   Exchange exchange(heaps);
   std::atomic<bool> stop{false};
   std::atomic<int> wrong{0};
@@ -280,6 +288,7 @@ TEST_F(HeapThreadsTest, AChildOfAForkUsesAndEndsTheHeapsOfItsParent) {
   EXPECT_EQ(wrong, 0);
   for (snug_heap* heap : heaps) EXPECT_EQ(stats_of(heap).blocks_in_use, 0u);
   for (size_t i = 1; i < heaps.size(); ++i) EXPECT_EQ(snug_heap_destroy(heaps[i]), 0);
+  EXPECT_EQ(munmap(region, kRegionBytes), 0);
 }
 #endif
 
