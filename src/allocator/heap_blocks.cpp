@@ -349,7 +349,6 @@ bool release_in_heap(void* block) noexcept {
   const ErrnoKeeper keeper;
   UserHeap& heap = *large->heap;
   if (heap.is_in_region()) {
-    allocator.user_heaps.give_back(*large);
     allocator.user_heaps.larges().recycle(large);
     return true;
   }

@@ -280,7 +280,7 @@ void UserHeap::give_back(Slab& slab) {
 bool UserHeap::recount(uint32_t forks) {
   if (forks_ == forks) return false;
   forks_ = forks;
-  held_ = region_.is_there() ? region_.bytes_taken() : slab_bytes_ + large_bytes_;
+  held_ = slab_bytes_ + large_bytes_;
   return true;
 }
 

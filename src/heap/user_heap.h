@@ -120,11 +120,6 @@ class alignas(kCacheLine) UserHeap {
   // Makes it longer or shorter where it lies; false, and nothing has changed, if it cannot.
   bool resize(HeapLarge* large, size_t bytes) SNUG_REQUIRES(lock_);
 
-  // The bytes of a block that was removed count no longer; in a region its pages are free.
-  void let_go_of(const HeapLarge& large) SNUG_REQUIRES(lock_) {
-    if (region_.is_there()) region_.give(large.start, large.bytes >> kPageShift);
-    let_go(large.bytes);
-  }
   // hold() has counted the bytes, which stay as they are while the record is in the heap; the caller enters it in
   // LargeOwners under the same hold of the lock.
   void add(HeapLarge* large) SNUG_REQUIRES(lock_) {
@@ -132,10 +127,14 @@ class alignas(kCacheLine) UserHeap {
     large_bytes_ += large->bytes;
     ++large_blocks_;
   }
+  // Its bytes are still counted, but in a region: there its pages are free at once.
   void remove(HeapLarge* large) SNUG_REQUIRES(lock_) {
     larges_.remove(large);
     large_bytes_ -= large->bytes;
     --large_blocks_;
+    if (!region_.is_there()) return;
+    region_.give(large->start, large->bytes >> kPageShift);
+    let_go(large->bytes);
   }
   HeapLarge* first_large() SNUG_REQUIRES(lock_) { return larges_.front(); }
 

@@ -58,11 +58,6 @@ bool UserHeaps::resize(HeapLarge* large, size_t bytes) {
   return large->heap->resize(large, bytes);
 }
 
-void UserHeaps::give_back(const HeapLarge& large) {
-  const Operation operation(*this, *large.heap);
-  large.heap->let_go_of(large);
-}
-
 HeapLarge* UserHeaps::strike_off(const void* block) {
   HeapLarge* const large = larges_.find(block);
   if (large == nullptr) return nullptr;
@@ -200,7 +195,7 @@ HeapLarge* UserHeaps::take_first_large(UserHeap& heap) {
   if (large == nullptr) return nullptr;
   larges_.take(large->start);
   heap.remove(large);
-  heap.let_go_of(*large);
+  if (!heap.is_in_region()) heap.let_go(large->bytes);
   return large;
 }
 

@@ -85,15 +85,13 @@ class UserHeaps {
   void let_go(UserHeap& heap, size_t bytes);
   // A large block comes into its heap, and leaves it: it is known in the heap's list and in the table of all, or in
   // neither, when the process forks. strike_off() returns its record, then the caller's, with its bytes still
-  // counted; null if no heap has such a block.
+  // counted unless the heap lies in a region; null if no heap has such a block.
   void enlist(HeapLarge* large);
   HeapLarge* strike_off(const void* block);
   // For a heap in a region: a large block of `bytes`, whole pages, known from then on by `large`, in which the caller
-  // has named the heap; false if there is no room. Another length for one where it lies; false if it cannot be had. And
-  // the end of one that was struck off.
+  // has named the heap; false if there is no room. Another length for one where it lies; false if it cannot be had.
   bool place(HeapLarge* large, size_t bytes, size_t alignment);
   bool resize(HeapLarge* large, size_t bytes);
-  void give_back(const HeapLarge& large);
   RegionMap& regions() { return regions_; }
   const RegionMap& regions() const { return regions_; }
   size_t take_batch(UserHeap& heap, size_t size_class, void** blocks, size_t count);
