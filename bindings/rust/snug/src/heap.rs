@@ -64,7 +64,8 @@ impl<'a> HeapOptions<'a> {
     }
 
     /// The most memory that the heap may hold, in bytes: pages that its blocks lie on, and large blocks. A request beyond it
-    /// is refused, once callbacks ([`on_pressure`](crate::on_pressure)) free nothing more. 0: none.
+    /// is refused, once callbacks ([`on_pressure`](crate::on_pressure)) free nothing more; one that exceeds it by itself, at once.
+    /// 0: none.
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
