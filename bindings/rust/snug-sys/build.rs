@@ -19,7 +19,8 @@ fn main() {
     if matches!(env::var("OPT_LEVEL").as_deref(), Ok("0" | "1")) {
         build.opt_level(2);
     }
-    if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("musl") {
+    let is_musl = env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("musl");
+    if is_musl {
         // musl-tools brings musl's own headers; the kernel's are the same for every libc, and stand behind them.
         let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
         for folder in [
@@ -32,8 +33,10 @@ fn main() {
     if env::var_os("CARGO_FEATURE_OVERRIDE").is_none() {
         build.define("SNUG_NO_MALLOC", None).flag("-fno-exceptions");
     }
+    // For musl programs are linked statically unless rustc is told otherwise, and cargo does not say so here. A dynamic one
+    // loses nothing but the moment at which the background thread starts.
     let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
-    if features.split(',').any(|feature| feature == "crt-static") {
+    if is_musl || features.split(',').any(|feature| feature == "crt-static") {
         build.define("SNUG_STATIC", None);
     }
     build.compile("snug");
