@@ -55,6 +55,24 @@ TEST(AddressDescription, RefusesWhatIsNoAddress) {
   }
 }
 
+TEST(AddressDescription, TellsOfBlocksInARegionOfTheProgram) {
+  alignas(SNUG_HEAP_REGION_UNIT) static char region[64 * SNUG_HEAP_REGION_UNIT];
+  snug_heap_options options{};
+  options.size = sizeof options;
+  options.name = "frames";
+  options.region = region;
+  options.region_bytes = sizeof region;
+  snug_heap* const heap = snug_heap_create(&options);
+  ASSERT_NE(heap, nullptr);
+  for (const size_t size : {size_t{200}, size_t{500'000}}) {
+    const std::string text = described(static_cast<char*>(snug_heap_malloc(heap, size)) + 100);
+    EXPECT_TRUE(says(text, "\"of\":\"heap\",\"state\":\"live\"")) << text;
+    EXPECT_TRUE(says(text, "\"heap_name\":\"frames\"")) << text;
+  }
+  EXPECT_EQ(snug_heap_destroy(heap), 0);
+  EXPECT_FALSE(says(described(region), "\"of\":\"heap\"")) << described(region);
+}
+
 TEST(AddressDescription, StaysRightWhileOthersAllocateAndFree) {
   ASSERT_EQ(snug_profile_start(1 << 12), 0);
   std::atomic<bool> is_over{false};
