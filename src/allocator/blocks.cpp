@@ -166,11 +166,8 @@ void deallocate_plain_slow(void* block, size_t scaled_class) {
 
 namespace {
 
-SNUG_COLD void deallocate_otherwise(void* block, BlockOrigin fits, size_t told) noexcept {
-  if (allocator.real_time.contains(block)) return release_in_region(block);
-  if (block == nullptr) return;
-  const size_t scaled_class = class_at(block);
-  if (own_part != nullptr && scaled_class != 0) return defer_free(block);
+SNUG_COLD SNUG_NOINLINE void deallocate_ordinary(void* block, size_t scaled_class, BlockOrigin fits,
+                                                 size_t told) noexcept {
   if (scaled_class == 0 && allocator.is_checked()) return deallocate_checked(block, fits, told);
   if (allocator.user_heaps.are_used() && scaled_class == 0 && release_in_heap(block)) return;
   ErrnoKeeper keeper;
@@ -180,6 +177,15 @@ SNUG_COLD void deallocate_otherwise(void* block, BlockOrigin fits, size_t told) 
     allocator.guarded.release(block, "free", SNUG_FRAME_ADDRESS());
   else
     deallocate_outside_slabs(block, "free");
+}
+
+// What a thread with deadlines may free comes first, and saves no register for the rest.
+SNUG_COLD void deallocate_otherwise(void* block, BlockOrigin fits, size_t told) noexcept {
+  if (allocator.real_time.contains(block)) return release_in_region(block);
+  if (block == nullptr) return;
+  const size_t scaled_class = class_at(block);
+  if (own_part != nullptr && scaled_class != 0) return defer_free(block);
+  deallocate_ordinary(block, scaled_class, fits, told);
 }
 
 }  // namespace
