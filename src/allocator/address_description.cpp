@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "allocator/allocator.h"
+#include "base/algorithm.h"
 #include "base/bits.h"
 #include "base/text.h"
 #include "os/clock.h"
@@ -279,9 +280,11 @@ class Description {
     put_block("malloc", view.is_live ? "live" : "free", view.block, view.size);
     object_.text("in", "guarded_page");
     object_.number("allocated_by", view.allocated.thread);
+    // Of an ended process the records may say anything.
+    const size_t count = min<size_t>(view.allocated.count, CallStack::kMost);
     uintptr_t frames[CallStack::kMost];
-    for (uint32_t i = 0; i != view.allocated.count; ++i) frames[i] = CallStack::address(view.allocated.frames[i]);
-    object_.addresses("stack", frames, view.allocated.count);
+    for (size_t i = 0; i != count; ++i) frames[i] = CallStack::address(view.allocated.frames[i]);
+    object_.addresses("stack", frames, count);
     return true;
   }
 

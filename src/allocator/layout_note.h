@@ -6,11 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "checked/call_stack.h"
 #include "checked/guarded_pages.h"
 #include "checked/quarantine.h"
 #include "checked/stack_depot.h"
+#include "heap/heap_slab.h"
 #include "heap/user_heaps.h"
+#include "profile/call_tree.h"
 #include "profile/heap_profile.h"
+#include "profile/sampled_pages.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
 #include "snug/snug.h"
@@ -47,6 +51,7 @@ constexpr uint64_t layout_of_records(size_t allocator_bytes) {
                             sizeof(Span),
                             sizeof(SpanStore),
                             sizeof(MetaArena),
+                            sizeof(MetaArena::Link),
                             sizeof(LargeIndex),
                             sizeof(MappedBlock),
                             sizeof(MappingStore),
@@ -60,10 +65,19 @@ constexpr uint64_t layout_of_records(size_t allocator_bytes) {
                             sizeof(UserCache),
                             sizeof(HeapLarge),
                             sizeof(UserHeaps),
+                            sizeof(HeapSlab),
                             sizeof(Sample),
                             sizeof(HeapProfile),
+                            sizeof(HeapProfile::State),
+                            sizeof(HeapProfile::Site),
+                            sizeof(CallTree::Node),
+                            sizeof(SampledPages::Page),
                             sizeof(Quarantine),
+                            sizeof(Quarantine::Batch),
+                            sizeof(Rested),
                             sizeof(GuardedPages),
+                            sizeof(GuardedPages::Slot),
+                            CallStack::kMost,
                             SNUG_VERSION_MAJOR,
                             SNUG_VERSION_MINOR,
                             SNUG_VERSION_PATCH};

@@ -64,6 +64,8 @@ class GuardedPages {
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:
+  friend constexpr uint64_t layout_of_records(size_t allocator_bytes);
+
   enum class State : uint8_t { kNever, kLive, kFreed, kDetached };
   struct Slot {
     uintptr_t block = 0;

@@ -68,6 +68,8 @@ class Quarantine {
   void unlock_after_fork() SNUG_UNPROVED;
 
  private:
+  friend constexpr uint64_t layout_of_records(size_t allocator_bytes);
+
   static constexpr size_t kLeastShare = 2;
   static constexpr size_t kBatches = 16;
   static constexpr size_t kBatchShare = 128;              // parts of the limit: all batches have an eighth of it

@@ -123,6 +123,8 @@ class HeapProfile {
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:
+  friend constexpr uint64_t layout_of_records(size_t allocator_bytes);
+
   static constexpr uint32_t kBuckets = 1u << 14;
   static constexpr size_t kSamplesAtOnce = 64;
   // A peak is looked for anew when so much of it has been added: one in so many parts.

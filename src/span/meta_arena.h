@@ -64,6 +64,8 @@ class alignas(kCacheLine) MetaArena {
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:
+  friend constexpr uint64_t layout_of_records(size_t allocator_bytes);
+
   struct Mapping {
     uintptr_t cursor = 0;
     uintptr_t end = 0;

@@ -3,7 +3,7 @@
 // src/allocator/address_description.h of the allocator that it finds.
 //
 // The memory may be hostile. The child reads it page by page as it comes to it, may make no system calls but those that
-// takes, and ends by itself after kMostSeconds of computing.
+// takes, and ends by itself after kMostSeconds of computing. Where the kernel refuses the filter, it reads nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,10 @@
 
 namespace snug::tool {
 
-// One object (snug.address/1) for each address. Throws UserError with one line: there is no heap of snug's in it, it is
-// of another build's, a part that is needed is missing, it is damaged, or its addresses are not to be had here.
+// One object (snug.address/1) for each address. Of several allocators one that cannot be asked is passed over, with a
+// line on standard error. Throws UserError with one line if none can: there is no heap of snug's in it, it is of
+// another build's, a part that is needed is missing, it is damaged, or its addresses or a filter are not to be had
+// here.
 std::vector<std::string> answers_of(const MemoryImage& image, const std::vector<std::uint64_t>& addresses);
 
 }  // namespace snug::tool

@@ -7,6 +7,7 @@
 
 #include "inspect_command/address_answer.h"
 #include "inspect_command/image_answers.h"
+#include "library/build_id.h"
 #include "live/live_process.h"
 #include "text/user_error.h"
 
@@ -67,7 +68,7 @@ int InspectCommand::execute() const {
   } catch (const std::exception&) {
     throw damaged_answer(pid);
   }
-  return print(answers, mappings_of(pid));
+  return print(answers, mappings_of(pid), [](const Mapping& one) { return build_id_of(one.path); });
 }
 
 int InspectCommand::inspect(const MemoryImage& image, const std::vector<std::uint64_t>& addresses) const {
@@ -78,13 +79,14 @@ int InspectCommand::inspect(const MemoryImage& image, const std::vector<std::uin
   } catch (const std::exception&) {
     throw UserError(fmt::format("{}: the records of the heap are damaged", image.name()), EXIT_FAILURE);
   }
-  return print(answers, image.mappings());
+  return print(answers, image.mappings(), [&](const Mapping& one) { return image.build_id_in_memory(one); });
 }
 
-int InspectCommand::print(std::vector<AddressAnswer>& answers, const std::vector<Mapping>& mappings) const {
+int InspectCommand::print(std::vector<AddressAnswer>& answers, const std::vector<Mapping>& mappings,
+                          const MappedCode::BuildId& build_id) const {
   std::vector<std::uint64_t> frames;
   for (const AddressAnswer& answer : answers) frames.insert(frames.end(), answer.stack().begin(), answer.stack().end());
-  const MappedCode code(mappings, frames);
+  const MappedCode code(mappings, frames, build_id);
   for (AddressAnswer& answer : answers) {
     answer.name(code);
     std::cout << (json_ ? answer.json().dump() + "\n" : answer.text());

@@ -19,7 +19,8 @@ class InspectCommand {
 
  private:
   int inspect(const MemoryImage& image, const std::vector<std::uint64_t>& addresses) const;
-  int print(std::vector<AddressAnswer>& answers, const std::vector<Mapping>& mappings) const;
+  int print(std::vector<AddressAnswer>& answers, const std::vector<Mapping>& mappings,
+            const MappedCode::BuildId& build_id) const;
 
   CLI::App* command_;
   std::string process_;

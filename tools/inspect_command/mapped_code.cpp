@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fstream>
 
-#include "library/build_id.h"
 #include "library/symbol_bias.h"
 #include "os/map_line.h"
 #include "trace_command/call_stacks.h"
@@ -24,9 +23,10 @@ std::vector<Mapping> mappings_of(pid_t pid) {
   return mappings;
 }
 
-MappedCode::MappedCode(std::vector<Mapping> mappings, const std::vector<std::uint64_t>& addresses)
+MappedCode::MappedCode(std::vector<Mapping> mappings, const std::vector<std::uint64_t>& addresses,
+                       const BuildId& build_id)
     : mappings_(std::move(mappings)) {
-  name(addresses);
+  name(addresses, build_id);
 }
 
 const Mapping* MappedCode::at(std::uint64_t address) const {
@@ -40,27 +40,33 @@ std::optional<std::string> MappedCode::mapping_at(std::uint64_t address) const {
   return mapping != nullptr ? std::optional(mapping->path) : std::nullopt;
 }
 
-void MappedCode::name(const std::vector<std::uint64_t>& addresses) {
+void MappedCode::name(const std::vector<std::uint64_t>& addresses, const BuildId& build_id) {
   CallStacks places;
-  std::map<std::string, std::uint64_t> modules;
+  struct Module {
+    std::uint64_t number;
+    bool is_same = false;  // the file, as it was mapped
+  };
+  std::map<std::string, Module> modules;
   std::uint64_t frame = 0;
   for (const std::uint64_t address : addresses) {
     trace::Event event;
     event.operation = trace::Operation::kFrame;
     event.values = {++frame, 0, 0, address};
     if (const Mapping* const mapping = at(address); mapping != nullptr && mapping->path.starts_with('/')) {
-      const auto [module, is_new] = modules.try_emplace(mapping->path, modules.size() + 1);
+      const auto [found, is_new] = modules.try_emplace(mapping->path, Module{modules.size() + 1});
+      Module& module = found->second;
       if (is_new) {
-        const std::string build_id = build_id_of(mapping->path);
         trace::Event definition;
         definition.operation = trace::Operation::kModule;
-        definition.values[0] = module->second;
-        definition.texts = {build_id, mapping->path};
+        definition.values[0] = module.number;
+        const std::string id = build_id(*mapping);
+        definition.texts = {id, mapping->path};
+        module.is_same = is_recorded_file(mapping->path, id);
         places.add(definition);
       }
       const std::uint64_t offset = address - mapping->start + mapping->offset;
-      event.values[2] = module->second;
-      event.values[3] = offset + symbol_bias(mapping->path, offset);
+      event.values[2] = module.number;
+      event.values[3] = offset + (module.is_same ? symbol_bias(mapping->path, offset) : 0);
     }
     places.add(event);
   }

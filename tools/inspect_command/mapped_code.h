@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,9 +25,12 @@ std::vector<Mapping> mappings_of(pid_t pid);
 
 class MappedCode {
  public:
-  // Names the functions of these addresses, of code, by the files that are mapped there as they are now. What stands in
-  // the way is said on standard error.
-  MappedCode(std::vector<Mapping> mappings, const std::vector<std::uint64_t>& addresses);
+  // The build-id of what a mapping has of its file; empty if that is not known.
+  using BuildId = std::function<std::string(const Mapping&)>;
+
+  // Names the functions of these addresses, of code, by the files that are mapped there, where those have the build-id
+  // still. What stands in the way is said on standard error.
+  MappedCode(std::vector<Mapping> mappings, const std::vector<std::uint64_t>& addresses, const BuildId& build_id);
 
   // What is mapped at the address: a file's path, "[stack]" and the like, "" for memory without a name; nothing if
   // nothing is.
@@ -36,7 +40,7 @@ class MappedCode {
 
  private:
   const Mapping* at(std::uint64_t address) const;
-  void name(const std::vector<std::uint64_t>& addresses);
+  void name(const std::vector<std::uint64_t>& addresses, const BuildId& build_id);
 
   std::vector<Mapping> mappings_;  // by address
   std::map<std::uint64_t, std::vector<Symbol>> functions_;

@@ -10,8 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
+#include "library/build_id.h"
+#include "library/elf_notes.h"
 #include "library/own_machine.h"
 #include "text/user_error.h"
 
@@ -25,12 +28,16 @@ constexpr std::uint64_t kEndOfPrograms = std::uint64_t{1} << 56;
 constexpr std::uint64_t kMostSegments = 1 << 20;
 constexpr std::uint64_t kLongestNotes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kSmallestPage = 4096;
+// Of a file's beginning in memory: the headers of an ELF file and its build-id are in its first page.
+constexpr std::uint64_t kHeaders = 16 * kSmallestPage;
 
 UserError unreadable(const std::string& name, int error) {
   return UserError(fmt::format("cannot read '{}': {}", name, std::strerror(error)));
 }
 
-std::uint64_t round_up_to_4(std::uint64_t size) { return (size + 3) / 4 * 4; }
+UserError damaged(const std::string& path) {
+  return UserError(fmt::format("core '{}' is damaged, or was cut off in its table of segments", path), EXIT_FAILURE);
+}
 
 }  // namespace
 
@@ -89,6 +96,28 @@ std::size_t MemoryImage::read_file(std::uint64_t offset, void* bytes, std::size_
   return done;
 }
 
+// Of the memory of a process, which has no holes, each byte is one of its own.
+std::uint64_t MemoryImage::data_from(std::uint64_t offset) const {
+  const off_t data = lseek(file_, static_cast<off_t>(offset), SEEK_DATA);
+  if (data >= 0) return static_cast<std::uint64_t>(data);
+  return errno == ENXIO ? UINT64_MAX : offset;
+}
+
+std::string MemoryImage::build_id_in_memory(const Mapping& mapping) const {
+  // The one before it, if there are several.
+  const Mapping* beginning = nullptr;
+  for (const Mapping& one : mappings_)
+    if (one.start <= mapping.start && one.offset == 0 && one.path == mapping.path) beginning = &one;
+  const Segment* const segment = beginning != nullptr ? around(beginning->start) : nullptr;
+  if (segment == nullptr) return {};
+  const std::uint64_t at = std::min(beginning->start - segment->start, segment->bytes);
+  const std::uint64_t end = std::min(beginning->end - segment->start, segment->bytes);
+  if (at >= end) return {};
+  std::vector<unsigned char> bytes(std::min(end - at, kHeaders));
+  bytes.resize(read_file(segment->offset + at, bytes.data(), bytes.size()));
+  return build_id_in(bytes);
+}
+
 void MemoryImage::read_core() {
   Elf64_Ehdr header{};
   if (read_file(0, &header, sizeof header) != sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -100,50 +129,51 @@ void MemoryImage::read_core() {
   Elf64_Shdr first{};
   // Of more segments the number stands in the first section.
   if (count == PN_XNUM && read_file(header.e_shoff, &first, sizeof first) == sizeof first) count = first.sh_info;
-  const auto damaged = [&] {
-    return UserError(fmt::format("core '{}' is damaged, or was cut off in its table of segments", name_), EXIT_FAILURE);
-  };
-  if (count == 0 || count > kMostSegments || header.e_phentsize != sizeof(Elf64_Phdr)) throw damaged();
+  if (count == 0 || count > kMostSegments || header.e_phentsize != sizeof(Elf64_Phdr)) throw damaged(name_);
   std::vector<Elf64_Phdr> headers(count);
   if (read_file(header.e_phoff, headers.data(), count * sizeof(Elf64_Phdr)) != count * sizeof(Elf64_Phdr))
-    throw damaged();
+    throw damaged(name_);
+  // No two parts lie on each other, so that no byte is read twice; of a core that was cut off, what is there does not.
+  std::uint64_t all = 0;
+  std::uint64_t notes_left = kLongestNotes;
   for (const Elf64_Phdr& one : headers) {
-    if (one.p_type == PT_NOTE) read_notes(one.p_offset, one.p_filesz);
-    if (one.p_type != PT_LOAD || one.p_memsz == 0 || one.p_vaddr >= kEndOfPrograms) continue;  // or the kernel's page
-    if (one.p_memsz > kEndOfPrograms - one.p_vaddr || one.p_filesz > one.p_memsz || one.p_vaddr % kSmallestPage != 0 ||
-        one.p_memsz % kSmallestPage != 0)
-      throw damaged();
+    if (one.p_type != PT_NOTE && one.p_type != PT_LOAD) continue;
     const std::uint64_t there =
         one.p_offset < file_size_ ? std::min<std::uint64_t>(one.p_filesz, file_size_ - one.p_offset) : 0;
+    if (there > file_size_ - all) throw damaged(name_);
+    all += there;
+    if (one.p_type == PT_NOTE) {
+      const std::uint64_t length = std::min(there, notes_left);
+      notes_left -= length;
+      read_notes(one.p_offset, length);
+      continue;
+    }
+    if (one.p_memsz == 0 || one.p_vaddr >= kEndOfPrograms) continue;  // the kernel's page
+    if (one.p_memsz > kEndOfPrograms - one.p_vaddr || one.p_filesz > one.p_memsz || one.p_vaddr % kSmallestPage != 0 ||
+        one.p_memsz % kSmallestPage != 0)
+      throw damaged(name_);
     segments_.push_back({one.p_vaddr, one.p_vaddr + one.p_memsz, one.p_offset, there, (one.p_flags & PF_W) != 0,
                          there != one.p_filesz});
   }
 }
 
 void MemoryImage::read_notes(std::uint64_t offset, std::uint64_t size) {
-  std::vector<char> notes(std::min(size, kLongestNotes));
-  notes.resize(read_file(offset, notes.data(), notes.size()));
-  std::uint64_t at = 0;
-  Elf64_Nhdr header{};
-  while (at + sizeof header <= notes.size()) {
-    std::memcpy(&header, notes.data() + at, sizeof header);
-    const std::uint64_t content = at + sizeof header + round_up_to_4(header.n_namesz);
-    const std::uint64_t next = content + round_up_to_4(header.n_descsz);
-    if (content + header.n_descsz > notes.size()) return;  // cut off
-    const char* const from = notes.data() + content;
-    if (header.n_type == NT_PRPSINFO && header.n_descsz >= sizeof(elf_prpsinfo)) {
-      elf_prpsinfo about{};
-      std::memcpy(&about, from, sizeof about);
+  std::vector<unsigned char> bytes(size);
+  bytes.resize(read_file(offset, bytes.data(), bytes.size()));
+  std::span<const unsigned char> notes = bytes;
+  while (const auto note = take_note(notes)) {
+    elf_prpsinfo about{};
+    if (note->type == NT_PRPSINFO && note->content.size() >= sizeof about) {
+      std::memcpy(&about, note->content.data(), sizeof about);
       pid_ = about.pr_pid;
     }
-    if (header.n_type == NT_FILE) read_mappings({from, from + header.n_descsz});
-    at = next;
+    if (note->type == NT_FILE && mappings_.empty()) read_mappings(note->content);
   }
 }
 
 // The note has the number of mappings, the size of the unit of their offsets, then start, end and offset of each, then
 // their names, each with a zero byte behind it.
-void MemoryImage::read_mappings(const std::vector<char>& note) {
+void MemoryImage::read_mappings(std::span<const unsigned char> note) {
   const auto word = [&](std::uint64_t index) {
     std::uint64_t value = 0;
     std::memcpy(&value, note.data() + index * sizeof value, sizeof value);
@@ -151,13 +181,15 @@ void MemoryImage::read_mappings(const std::vector<char>& note) {
   };
   const std::uint64_t words = note.size() / sizeof(std::uint64_t);
   if (words < 2 || word(0) > (words - 2) / 3) return;
-  const char* name = note.data() + (2 + 3 * word(0)) * sizeof(std::uint64_t);
-  const char* const end = note.data() + note.size();
+  if (word(0) > kMostSegments) throw damaged(name_);
+  std::string_view names(reinterpret_cast<const char*>(note.data()), note.size());
+  names.remove_prefix((2 + 3 * word(0)) * sizeof(std::uint64_t));
   for (std::uint64_t i = 0; i != word(0); ++i) {
-    const std::size_t length = strnlen(name, static_cast<std::size_t>(end - name));
-    if (name + length == end) return;
-    mappings_.push_back({word(2 + 3 * i), word(3 + 3 * i), word(4 + 3 * i) * word(1), std::string(name, length)});
-    name += length + 1;
+    const std::size_t length = names.find('\0');
+    if (length == std::string_view::npos) return;
+    mappings_.push_back(
+        {word(2 + 3 * i), word(3 + 3 * i), word(4 + 3 * i) * word(1), std::string(names.substr(0, length))});
+    names.remove_prefix(length + 1);
   }
 }
 

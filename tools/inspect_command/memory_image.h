@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,12 +50,17 @@ class MemoryImage {
   const Segment* around(std::uint64_t address) const;
   // As much as there is of `size` bytes at an offset of the file.
   std::size_t read_file(std::uint64_t offset, void* bytes, std::size_t size) const;
+  // The first byte of the file from the offset on that lies in no hole; UINT64_MAX if there is none.
+  std::uint64_t data_from(std::uint64_t offset) const;
+  // The build-id of the file that one of the mappings is of, by what the process had of the file's beginning in its
+  // memory; empty if that is not here, or has none.
+  std::string build_id_in_memory(const Mapping& mapping) const;
 
  private:
   MemoryImage(std::string name, int file) : name_(std::move(name)), file_(file) {}
   void read_core();
   void read_notes(std::uint64_t offset, std::uint64_t size);
-  void read_mappings(const std::vector<char>& note);
+  void read_mappings(std::span<const unsigned char> note);
   void sort_out();
 
   std::string name_;

@@ -2,48 +2,52 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "library/elf_file.h"
+#include "library/elf_notes.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
 
 namespace {
 
-constexpr std::uint64_t kNoteAlign = 4;
+// As much of the part as there is.
+std::span<const unsigned char> part_of(std::span<const unsigned char> bytes, std::uint64_t offset, std::uint64_t size) {
+  if (offset > bytes.size()) return {};
+  return bytes.subspan(offset, std::min<std::uint64_t>(size, bytes.size() - offset));
+}
 
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kNoteAlign - 1) / kNoteAlign * kNoteAlign; }
-
-std::string build_id_among(const FileBytes& file, std::uint64_t offset, std::uint64_t bytes) {
-  const std::uint64_t end = offset + file.part(offset, bytes, "notes").size();
-  while (end - offset >= sizeof(Elf64_Nhdr)) {
-    const auto note = file.read<Elf64_Nhdr>(offset, "notes");
-    const std::uint64_t text = offset + sizeof note + aligned(note.n_namesz);
-    const auto words = file.part(text, note.n_descsz, "notes");
-    if (note.n_type == NT_GNU_BUILD_ID && file.text(offset + sizeof note, "notes") == ELF_NOTE_GNU)
-      return {words.begin(), words.end()};
-    offset = text + aligned(note.n_descsz);
-    if (offset > end) break;
-  }
-  return {};
+template <class T>
+bool read(std::span<const unsigned char> bytes, std::uint64_t offset, T& value) {
+  const std::span<const unsigned char> part = part_of(bytes, offset, sizeof value);
+  if (part.size() == sizeof value) std::memcpy(&value, part.data(), sizeof value);
+  return part.size() == sizeof value;
 }
 
 }  // namespace
 
 std::string build_id_of(const std::string& path) {
   try {
-    const FileBytes file(path);
-    if (!ElfFile::is_elf(file)) return {};
-    const auto header = file.read<Elf64_Ehdr>(0, "headers");
-    if (header.e_ident[EI_CLASS] != ELFCLASS64) return {};
-    for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
-      const auto part = file.read<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr), "headers");
-      if (part.p_type != PT_NOTE) continue;
-      std::string id = build_id_among(file, part.p_offset, part.p_filesz);
-      if (!id.empty()) return id;
-    }
-  } catch (const UserError&) {  // it is damaged
+    return build_id_in(FileBytes(path).all());
+  } catch (const UserError&) {
+    return {};
+  }
+}
+
+std::string build_id_in(std::span<const unsigned char> beginning) {
+  Elf64_Ehdr header{};
+  if (!read(beginning, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64)
+    return {};
+  Elf64_Phdr one{};
+  for (std::uint64_t i = 0; i != header.e_phnum && read(beginning, header.e_phoff + i * sizeof one, one); ++i) {
+    if (one.p_type != PT_NOTE) continue;
+    std::span<const unsigned char> notes = part_of(beginning, one.p_offset, one.p_filesz);
+    while (const auto note = take_note(notes))
+      if (note->type == NT_GNU_BUILD_ID && note->name == ELF_NOTE_GNU)
+        return {note->content.begin(), note->content.end()};
   }
   return {};
 }

@@ -15,14 +15,14 @@ namespace snug::tool {
 
 namespace {
 
-// Empty if the file is the one that was recorded. A trace may come from anybody, and what reads names out of a file is
-// not made for files that mean ill: none is read only because a trace names it.
-std::string difference(const CallModule& module) {
+// Empty if the file is the one that was recorded. What reads names out of a file is not made for files that mean ill:
+// none is read only because a trace names it.
+std::string difference(const std::string& path, const std::string& build_id) {
   std::error_code error;
-  if (module.build_id.empty()) return "the trace has no build-id of it";
-  if (!module.path.starts_with('/')) return "is no absolute path";
-  if (!std::filesystem::is_regular_file(module.path, error)) return "is not there";
-  return build_id_of(module.path) == module.build_id ? "" : "is another build by now";
+  if (build_id.empty()) return "its build-id is not known";
+  if (!path.starts_with('/')) return "is no absolute path";
+  if (!std::filesystem::is_regular_file(path, error)) return "is not there";
+  return build_id_of(path) == build_id ? "" : "is another build by now";
 }
 
 // "FILE:LINE", of which LINE may be "?", and more may follow.
@@ -42,6 +42,10 @@ Symbol symbol_of(const std::string& name) {
 
 }  // namespace
 
+bool is_recorded_file(const std::string& path, const std::string& build_id) {
+  return difference(path, build_id).empty();
+}
+
 Symbols::Symbols(const CallStacks& stacks, const PerfMap& map) {
   std::map<std::uint64_t, std::set<std::uint64_t>> addresses;
   for (const auto& [stack, frame] : stacks.frames()) {
@@ -51,7 +55,7 @@ Symbols::Symbols(const CallStacks& stacks, const PerfMap& map) {
   for (const auto& [number, module] : stacks.modules()) {
     const auto asked = addresses.find(number);
     if (asked == addresses.end()) continue;
-    std::string fault = difference(module);
+    std::string fault = difference(module.path, module.build_id);
     std::istringstream answers;
     if (fault.empty()) answers.str(symbolize(module.path, {asked->second.begin(), asked->second.end()}, fault));
     if (!fault.empty()) fmt::print(stderr, "snug: no names of '{}': {}\n", printable(module.path), fault);

@@ -26,6 +26,10 @@ struct Symbol {
   bool is_place = false;  // there is no name: the function is "module+0x12", or an address
 };
 
+// True if there is a file of that path and build-id. Any other is not read any further, as a trace and a core may come
+// from anybody.
+bool is_recorded_file(const std::string& path, const std::string& build_id);
+
 class Symbols {
  public:
   // Of every frame. What stands in the way is said on standard error, a line for each module.

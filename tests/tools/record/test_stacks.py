@@ -233,7 +233,7 @@ class ExportTest(unittest.TestCase):
             shutil.copy(SUBJECT, Path(self.folder.name, str(number)))
         run = subprocess.run([TOOL, "trace", "export", gift, "--to", "collapsed"], env=clean_environment(),
                              cwd=self.folder.name, capture_output=True, text=True, check=True)
-        [loses] = [line for line in run.stderr.splitlines() if ": the trace has no build-id of it" not in line]
+        [loses] = [line for line in run.stderr.splitlines() if ": its build-id is not known" not in line]
         self.assertIn(" loses: ", loses)
         self.assertIn("no names of '2': ", run.stderr)
 
