@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -126,6 +127,24 @@ class Leaks(unittest.TestCase):
         leaks = json.loads(Path(self.path("told.json")).read_text())["leaks"]
         held = [[stack for stack in one["stacks"] if any(call["function"] == "hold_blocks" for call in stack["calls"])] for one in leaks]
         self.assertEqual([sum(stack["bytes"] for stack in stacks) for stacks in held], [1000 * 3000, 0, 0], "".join(lines))
+
+
+    def test_a_signal_that_no_report_can_be_started_for_ends_no_recording(self):
+        process = subprocess.Popen([TOOL, "record", "--leaks", "--json", self.path("told.json"), HELD],
+                                   env=clean_environment(TMPDIR=str(self.folder)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.assertEqual(process.stdout.readline(), "held\n")
+        usual = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (3, usual[1]))
+        process.send_signal(signal.SIGUSR2)
+        said = process.stderr.readline()
+        self.assertEqual(said, "snug record: what was never freed could not be told: pipe: Too many open files\n")
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, usual)
+        rest, errors = process.communicate("\n\n")
+        self.assertEqual((rest, process.returncode), ("freed\n", 0), errors)
+        [end] = json.loads(Path(self.path("told.json")).read_text())["leaks"]
+        self.assertFalse([stack for stack in end["stacks"] if any(call["function"] == "hold_blocks" for call in stack["calls"])])
 
 
 class MadeCode(unittest.TestCase):

@@ -78,6 +78,17 @@ class MomentTest(FolderTest):
         snug("trace", "filter", trace, "--most", "48", "--at", "peak", "-o", self.path("small"))
         self.assertEqual(blocks(self.path("small")), (1, 48))
 
+    def test_a_part_without_an_event_is_refused_in_a_line(self):
+        trace = self.imported(LINES)
+        out = self.path("none")
+        for arguments, why in ((("--from", "peak", "--to", "0"), "no event lies between --from and --to"),
+                               (("--to", "0.000000001", "--from", "peak"), "no event lies between --from and --to"),
+                               (("--from", "9"), "it ends before --from")):
+            process = snug("trace", "cut", trace, *arguments, "-o", out)
+            self.assertEqual(process.returncode, 2, arguments)
+            self.assertIn(why, process.stderr.splitlines()[-1])
+            self.assertFalse(Path(out).exists(), arguments)
+
     def test_what_is_no_moment_is_refused_in_a_line(self):
         trace = self.imported(LINES)
         for arguments, why in ((("cut", trace, "--at", "pea", "-o", "x"), "--at: 'pea' is neither peak nor a number of seconds"),

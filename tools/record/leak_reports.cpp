@@ -21,10 +21,10 @@ namespace snug::tool {
 LeakReports::LeakReports(std::filesystem::path trace, std::string suppressions, const HeldSignals& signals)
     : trace_(std::move(trace)), suppressions_(std::move(suppressions)), signals_(signals) {}
 
-void LeakReports::begin() {
+bool LeakReports::begin() {
   if (child_) {
     is_wished_ = true;
-    return;
+    return true;
   }
   // As text to standard error and as JSON to a file of ours. Ctrl-C is meant for the program.
   Command command = {.arguments = {"/proc/self/exe", "report", "--leaks", "--json"},
@@ -35,7 +35,17 @@ void LeakReports::begin() {
                      .group = ProcessGroup::kOwn};
   if (!suppressions_.empty()) command.arguments.insert(command.arguments.end(), {"--suppressions", suppressions_});
   command.arguments.insert(command.arguments.end(), {"--", trace_});
-  child_.emplace(command, signals_);
+  try {
+    child_.emplace(command, signals_);
+    return true;
+  } catch (const UserError& error) {
+    return fail(fmt::format(": {}", error.what()));
+  }
+}
+
+bool LeakReports::fail(const std::string& why) {
+  say(fmt::format("snug record: what was never freed could not be told{}\n", why));
+  return false;
 }
 
 bool LeakReports::note_exit(pid_t process, int status) {
@@ -52,16 +62,14 @@ bool LeakReports::take(int status) {
     said_.push_back(std::move(json));
     return true;
   }
-  say("snug record: what was never freed could not be told\n");
-  return false;
+  return fail("");
 }
 
 bool LeakReports::take_wish() { return std::exchange(is_wished_, false); }
 
 bool LeakReports::finish() {
   if (child_) wait();
-  begin();
-  return wait();
+  return begin() && wait();
 }
 
 bool LeakReports::wait() {

@@ -21,8 +21,8 @@ class LeakReports {
   // `suppressions`: a file, empty for none. The signals outlive the reports.
   LeakReports(std::filesystem::path trace, std::string suppressions, const HeldSignals& signals);
 
-  // Of what the file has by now.
-  void begin();
+  // Of what the file has by now. False if no process could be started for it, which is said.
+  bool begin();
   // False if the process is no report.
   bool note_exit(pid_t process, int status);
   // True once for a begin() that came while another report ran.
@@ -37,6 +37,7 @@ class LeakReports {
  private:
   bool wait();
   bool take(int status);
+  static bool fail(const std::string& why);
 
   const std::filesystem::path trace_;
   const std::string suppressions_;

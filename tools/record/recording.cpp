@@ -27,7 +27,8 @@ using recorder::RingState;
 
 namespace {
 
-constexpr std::size_t kEventsATurn = 16384;  // of one process, before the others have theirs
+constexpr std::size_t kEventsATurn = 16384;           // of one process, before the others have theirs
+constexpr std::size_t kAllEvents = recorder::kSlots;  // that are there: no more may be, though more may come meanwhile
 // With fewer new slots the reader has time: one that reads slots as soon as they are written takes from the writer,
 // again and again, the cache line that it is about to write.
 constexpr std::size_t kWorthHurrying = recorder::kSlots / 8;
@@ -107,12 +108,12 @@ void Recording::pause() {
   is_paused_ = true;
   std::ofstream(folder_.path() / recorder::kPausedFile).flush();
   discover();
-  for (Running& running : running_) {
+  with_each([](Running& running) {
     running.ring.let_sizes_be_told();
     running.ring.set_state(RingState::kPaused);
-    running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
+    take_events(running, kAllEvents);
     running.trace->pause(running.trace->clock().now());
-  }
+  });
 }
 
 void Recording::resume() {
@@ -120,21 +121,20 @@ void Recording::resume() {
   discover();
   is_paused_ = false;
   fs::remove(folder_.path() / recorder::kPausedFile);
-  for (Running& running : running_) {
+  with_each([](Running& running) {
     // Of a thread that was told to stop in the middle of it.
-    running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
+    take_events(running, kAllEvents);
     running.trace->resume(running.trace->clock().now());
     running.ring.set_state(RingState::kOn);
-  }
+  });
 }
 
 void Recording::save_all() {
   discover();
-  for (Running& running : running_) {
-    running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
-    running.trace->catch_up();
+  with_each([](Running& running) {
+    take_events(running, kAllEvents);
     running.trace->save_all();
-  }
+  });
 }
 
 template <class Work>
@@ -151,14 +151,22 @@ bool Recording::attempt(const std::string& what, Work work) {
 
 // Each process would fail at it, one by one.
 void Recording::end_unless_written() {
-  if (is_over_) return;
-  try {
-    file_.expect_written();
-  } catch (const UserError& error) {
-    say(fmt::format("snug record: nothing is recorded further: {}\n", error.what()));
-    has_failed_ = true;
-    is_over_ = true;
+  if (!is_over_) {
+    try {
+      file_.expect_written();
+    } catch (const UserError& error) {
+      say(fmt::format("snug record: nothing is recorded further: {}\n", error.what()));
+      has_failed_ = true;
+      is_over_ = true;
+    }
   }
+  if (is_over_) running_.clear();  // they need not wait for room
+}
+
+template <class Work>
+void Recording::with_each(Work work) {
+  std::erase_if(running_, [&](Running& running) { return !attempt(name_of(running.ring), [&] { work(running); }); });
+  end_unless_written();
 }
 
 void Recording::mark_ended() {
@@ -173,14 +181,13 @@ Collected Recording::collect() {
     return after == After::kIsOver;
   });
   end_unless_written();
-  if (is_over_) running_.clear();  // they need not wait for room
   return most;
 }
 
 Recording::After Recording::collect(Running& running, Collected& most) {
   const bool has_ended = running.has_ended;
   running.trace->mark_gone_threads();
-  const std::size_t taken = take_events(running);
+  const std::size_t taken = take_events(running, kEventsATurn);
   save(running);
   const bool has_passed_over = taken == 0 && running.ring.pass_over(Clock::now());
   if (taken >= kWorthHurrying || has_ended || has_passed_over)
@@ -201,18 +208,18 @@ Recording::After Recording::collect(Running& running, Collected& most) {
 }
 
 // What waits for its place among the events is added there.
-std::size_t Recording::take_events(Running& running) {
+std::size_t Recording::take_events(Running& running, std::size_t most) {
   std::size_t all = 0;
   std::size_t wanted = 0;
   std::size_t taken = 0;
   do {
     running.trace->catch_up();
-    wanted = std::min<std::uint64_t>(kEventsATurn - all, running.trace->events_before_waiting());
+    wanted = std::min<std::uint64_t>(most - all, running.trace->events_before_waiting());
     taken = running.ring.drain(
         wanted, [&](const recorder::RingEvent& event) { running.trace->expect(event); },
         [&](const recorder::RingEvent& event) { running.trace->take(event); });
     all += taken;
-  } while (taken == wanted && all < kEventsATurn);
+  } while (taken == wanted && all < most);
   running.trace->catch_up();
   return all;
 }
@@ -228,8 +235,11 @@ void Recording::finish() {
   for (Running& running : running_) running.ring.set_state(RingState::kPaused);
   for (Running& running : running_) {
     const Clock::time_point patience = Clock::now() + kLastWait;
-    const auto take = [&](const recorder::RingEvent& event) { running.trace->take(event); };
-    while (!running.ring.drain_to_end(take) && Clock::now() < patience) std::this_thread::yield();
+    for (;;) {
+      take_events(running, kAllEvents);
+      if (running.ring.is_drained() || Clock::now() >= patience) break;
+      std::this_thread::yield();
+    }
     attempt(name_of(running.ring), [&] { finish(running); });
   }
   running_.clear();
@@ -281,7 +291,7 @@ void Recording::end_for_exec(const RingFile& next) {
 }
 
 void Recording::finish_at_exec(Running& running, const std::string& next) {
-  running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
+  take_events(running, kAllEvents);
   running.trace->exec(next);
   finish(running);
 }
@@ -370,6 +380,7 @@ void Recording::save(Running& running) const {
 }
 
 void Recording::finish(Running& running) {
+  take_events(running, kAllEvents);
   const std::size_t unfinished =
       running.ring.drain_rest([&](const recorder::RingEvent& event) { running.trace->take(event); });
   if (running.status) running.trace->exit(*running.status);

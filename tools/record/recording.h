@@ -108,11 +108,15 @@ class Recording {
   // What an UserError stops is said to be over. Whether none did.
   template <class Work>
   bool attempt(const std::string& what, Work work);
-  // Ends the recording if the file could not be written.
+  // Ends the recording if the file could not be written, and forgets all processes then.
   void end_unless_written();
   enum class After : std::uint8_t { kRuns, kIsOver };
   After collect(Running& running, Collected& most);
-  static std::size_t take_events(Running& running);
+  // At most so many.
+  static std::size_t take_events(Running& running, std::size_t most);
+  // `work(running)` with each; one that it fails with is not recorded further.
+  template <class Work>
+  void with_each(Work work);
   void ask_allocator(Running& running) const;
   void sample(Running& running) const;
   void save(Running& running) const;

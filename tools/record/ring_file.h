@@ -41,10 +41,9 @@ class RingFile {
   std::size_t drain(std::size_t most, Visit visit) {
     return drain(most, [](const recorder::RingEvent&) {}, visit);
   }
-  // The same with all of a process that has stopped telling; false while a slot is yet to be filled.
-  template <class Visit>
-  bool drain_to_end(Visit visit);
-  // The same with all of a process that has ended. Gives back the calls that it was killed in, or left for good.
+  // False while a slot is yet to be filled, or an event to be given away.
+  bool is_drained() const { return consumed_ == ring_->next.load(std::memory_order_acquire); }
+  // Gives away all of a process that has ended. Gives back the calls that it was killed in, or left for good.
   template <class Visit>
   std::size_t drain_rest(Visit visit);
   // Gives up the slot that drain() has come to, if the ring has been full behind it for so long. Whether it did.
@@ -105,12 +104,6 @@ std::size_t RingFile::drain(std::size_t most, Expect expect, Visit visit) {
     ring_->consumed.store(consumed_, std::memory_order_release);
   }
   return all;
-}
-
-template <class Visit>
-bool RingFile::drain_to_end(Visit visit) {
-  drain(recorder::kSlots, visit);
-  return consumed_ == ring_->next.load(std::memory_order_acquire);
 }
 
 template <class Visit>

@@ -21,7 +21,7 @@ std::string sums_text(const BlockSums& sums) {
 
 Json sums_json(const BlockSums& sums) { return {{"bytes", sums.bytes}, {"blocks", sums.blocks}}; }
 
-std::string moment_of(const HeapHistory& history) {
+std::string when_text(const HeapHistory& history) {
   return value_text(static_cast<double>(history.last_time() * trace::kNanosecondsPerStep) / 1e9, kSeconds);
 }
 
@@ -51,7 +51,7 @@ LeakTable::LeakTable(const CallTree& tree) : tree_(tree) {
 std::string LeakTable::text(const ReportedTrace& trace, const HeapHistory& history) const {
   std::string text =
       fmt::format("leaks of {} (process {}) after {}: {}, of {} {}\n", printable(trace.program), trace.process,
-                  moment_of(history), sums_text(leaked_), stacks_.size(), stacks_.size() == 1 ? "stack" : "stacks");
+                  when_text(history), sums_text(leaked_), stacks_.size(), stacks_.size() == 1 ? "stack" : "stacks");
   for (const std::string& note : trace.notes) text += "note: " + note + "\n";
   if (without_stack_.blocks != 0)
     text += fmt::format("besides {} without a stack, which do not count: from before the recorder was there\n",

@@ -59,6 +59,11 @@ TraceOutput::~TraceOutput() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
+void TraceOutput::discard() {
+  std::error_code none;
+  if (std::filesystem::is_regular_file(path_, none)) std::filesystem::remove(path_, none);
+}
+
 WrittenTrace TraceOutput::finish() {
   const bool written = trace_->finish();
   const bool closed = std::fclose(file_) == 0;

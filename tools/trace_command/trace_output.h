@@ -40,6 +40,8 @@ class TraceOutput {
   trace::TraceFile& trace() { return *trace_; }
   // Ends the file and says so. Throws UserError if it could not be written.
   WrittenTrace finish();
+  // Takes away the file, of which nothing is good; a device stays.
+  void discard();
 
  private:
   std::string path_;

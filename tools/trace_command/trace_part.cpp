@@ -66,7 +66,11 @@ void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, 
   Event event;
   for (std::uint64_t place = 0; input.next(event); ++place) {
     // A stretch of the trace's order, in which time may fall by a little from one thread to another.
-    if (to.is_before(event, place)) return;
+    if (to.is_before(event, place)) {
+      if (has_begun) return;
+      output.discard();
+      throw UserError(fmt::format("{}: no event lies between --from and --to", printable(input.path())));
+    }
     if (!has_begun && !from.is_before(event, place)) {
       before.add(event);
       note_touched(touched, event);
@@ -77,9 +81,10 @@ void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, 
     has_begun = true;
     output.add(event);
   }
-  if (!has_begun)
-    throw UserError(fmt::format("{}: it ends before --from: its last event is at {} s", printable(input.path()),
-                                seconds_of(before.last_time())));
+  if (has_begun) return;
+  output.discard();
+  throw UserError(fmt::format("{}: it ends before --from: its last event is at {} s", printable(input.path()),
+                              seconds_of(before.last_time())));
 }
 
 void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& choice) {

@@ -13,7 +13,8 @@
 namespace snug::tool {
 
 // From one moment to another. The blocks that live at its begin are found there, with the size that was asked
-// for; frames and modules that were defined before are kept. Throws UserError if the trace ends before.
+// for; frames and modules that were defined before are kept. Throws UserError, and leaves no file, if no event lies
+// there.
 void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, const TraceMoment& to);
 
 struct BlockChoice {
