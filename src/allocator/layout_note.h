@@ -11,6 +11,7 @@
 #include "checked/quarantine.h"
 #include "checked/stack_depot.h"
 #include "heap/heap_slab.h"
+#include "heap/region_map.h"
 #include "heap/user_heaps.h"
 #include "profile/call_tree.h"
 #include "profile/heap_profile.h"
@@ -66,6 +67,7 @@ constexpr uint64_t layout_of_records(size_t allocator_bytes) {
                             sizeof(HeapLarge),
                             sizeof(UserHeaps),
                             sizeof(HeapSlab),
+                            sizeof(RegionMap::Leaf),
                             sizeof(Sample),
                             sizeof(HeapProfile),
                             sizeof(HeapProfile::State),

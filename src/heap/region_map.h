@@ -73,6 +73,8 @@ class RegionMap {
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:
+  friend constexpr uint64_t layout_of_records(size_t allocator_bytes);
+
   static constexpr unsigned kLeafShift = 30;
   static constexpr size_t kPagesPerLeaf = size_t{1} << (kLeafShift - kPageShift);
   static constexpr size_t kLeaves = size_t{1} << (kAddressBits - kLeafShift);

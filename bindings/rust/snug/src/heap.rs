@@ -48,6 +48,7 @@ pub struct HeapOptions<'a> {
     limit: usize,
     soft_limit: usize,
     must_be_empty: bool,
+    node: Option<u32>,
     region: Option<NonNull<[u8]>>,
 }
 
@@ -83,6 +84,14 @@ impl<'a> HeapOptions<'a> {
         self
     }
 
+    /// The node of a NUMA machine, as the kernel counts, that all memory of the heap's blocks comes from; not with a region. Each
+    /// slab and large block that comes or goes takes a system call. Where the node has no memory left, the kernel ends a process,
+    /// as on a full machine.
+    pub fn node(mut self, node: u32) -> Self {
+        self.node = Some(node);
+        self
+    }
+
     /// Memory in which all blocks of the heap lie; its address and length are multiples of
     /// [`SNUG_HEAP_REGION_UNIT`](snug_sys::SNUG_HEAP_REGION_UNIT). A request that finds no room there is refused.
     ///
@@ -98,7 +107,8 @@ impl<'a> HeapOptions<'a> {
     ///
     /// # Errors
     ///
-    /// The name has a null in it, or the region is none (`InvalidInput`); the region overlaps another heap's
+    /// The name has a null in it, the region is none, or the process may have no memory of the node (`InvalidInput`); the kernel
+    /// knows no nodes (`Unsupported`), or a filter keeps it from telling (`PermissionDenied`); the region overlaps another heap's
     /// (`AlreadyExists`); or there is no memory.
     pub fn create(self) -> io::Result<Heap> {
         let mut name = [0; SNUG_HEAP_NAME_MAX + 1];
@@ -124,8 +134,8 @@ impl<'a> HeapOptions<'a> {
                 snug_sys::SNUG_HEAP_MUST_BE_EMPTY
             } else {
                 0
-            },
-            node: 0,
+            } | self.node.map_or(0, |_| snug_sys::SNUG_HEAP_ON_NODE),
+            node: self.node.unwrap_or(0),
             region: self
                 .region
                 .map_or(null_mut(), |region| region.as_ptr().cast()),

@@ -130,6 +130,26 @@ fn threads_share_a_heap() {
 }
 
 #[test]
+fn a_heap_on_a_node_is_there_or_says_why_not() {
+    // Without nodes, with a filter, or in a container that may not have the memory.
+    let refused = [
+        ErrorKind::InvalidInput,
+        ErrorKind::Unsupported,
+        ErrorKind::PermissionDenied,
+    ];
+    match HeapOptions::new().node(0).create() {
+        Ok(heap) => {
+            let block = heap.alloc(layout(100, 8)).unwrap();
+            bytes(block, 100).fill(1);
+            unsafe { heap.dealloc(block, layout(100, 8)) };
+        }
+        Err(error) => assert!(refused.contains(&error.kind()), "{error}"),
+    }
+    let error = HeapOptions::new().node(1 << 20).create().unwrap_err();
+    assert!(refused.contains(&error.kind()), "{error}");
+}
+
+#[test]
 fn a_heap_in_a_region_lies_there() {
     const UNIT: usize = snug_sys::SNUG_HEAP_REGION_UNIT;
     let memory = layout(64 * UNIT, UNIT);
