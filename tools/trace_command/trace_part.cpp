@@ -67,7 +67,7 @@ void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, 
   for (std::uint64_t place = 0; input.next(event); ++place) {
     // A stretch of the trace's order, in which time may fall by a little from one thread to another.
     if (to.is_before(event, place)) {
-      if (has_begun) return;
+      if (has_begun || from.time == 0) return;  // what comes before --to may be nothing
       output.discard();
       throw UserError(fmt::format("{}: no event lies between --from and --to", printable(input.path())));
     }
