@@ -172,7 +172,11 @@ extern "C" {
     /// 1 if moving the block by the next two functions would help its slab to become empty.
     pub fn snug_should_move(block: *const c_void) -> c_int;
     /// The same of `count` blocks, a byte of `answers` for each; how many are 1.
-    pub fn snug_should_move_batch(blocks: *const *mut c_void, count: usize, answers: *mut u8) -> usize;
+    pub fn snug_should_move_batch(
+        blocks: *const *mut c_void,
+        count: usize,
+        answers: *mut u8,
+    ) -> usize;
     /// As `snug_malloc`, without the thread's cache.
     pub fn snug_malloc_uncached(size: usize) -> *mut c_void;
     /// As `snug_free`, without the thread's cache.

@@ -17,7 +17,10 @@ use crate::Heap;
 /// assert_eq!((limits.limit, limits.refused), (0, 0)); // none is set
 /// ```
 pub fn limits() -> snug_limits {
-    let mut limits = snug_limits { size: std::mem::size_of::<snug_limits>() as u64, ..Default::default() };
+    let mut limits = snug_limits {
+        size: std::mem::size_of::<snug_limits>() as u64,
+        ..Default::default()
+    };
     // Safety: the structure is ours.
     unsafe { snug_sys::snug_get_limits(&mut limits) };
     limits

@@ -155,7 +155,9 @@ fn a_heap_in_a_region_lies_there() {
     let memory = layout(64 * UNIT, UNIT);
     let start = NonNull::new(unsafe { std::alloc::alloc(memory) }).unwrap();
     let region = NonNull::slice_from_raw_parts(start, memory.size());
-    let heap = unsafe { HeapOptions::new().region(region) }.create().unwrap();
+    let heap = unsafe { HeapOptions::new().region(region) }
+        .create()
+        .unwrap();
     let mut blocks = 0;
     while let Some(block) = heap.alloc(layout(10_000, 16)) {
         let offset = block.as_ptr() as usize - start.as_ptr() as usize;
