@@ -293,7 +293,7 @@ void* resize_checked(void* block, size_t size, const char* call, UserHeap* into)
   UserHeap* const heap = heap_of(block);
   const bool stays = into == nullptr || into == heap;
   if (stays && is_large && will_be_large)
-    if (void* resized = heap != nullptr ? resize_large_in_heap(block, bytes) : resize_plain_large(block, bytes);
+    if (void* resized = heap != nullptr ? resize_large_in_heap(*heap, block, bytes) : resize_plain_large(block, bytes);
         resized != nullptr)
       return dressed_large(resized, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   if (stays && !is_large && !will_be_large &&

@@ -36,6 +36,15 @@ bool ask_at_limit(UserHeap& heap, size_t size, bool& has_released) {
                                  reinterpret_cast<snug_heap*>(&heap)});
 }
 
+// Calls attempt() until it is true, and asks at the heap's limit in between. False if nothing more could be freed.
+template <class Attempt>
+bool persist_at_limit(UserHeap& heap, size_t size, Attempt attempt) {
+  bool has_released = false;
+  while (!attempt())
+    if (!ask_at_limit(heap, size, has_released)) return false;
+  return true;
+}
+
 void* refused_at_limit() {
   allocator.pressure.count_refusal();
   return out_of_memory();
@@ -71,9 +80,8 @@ void* block_of_class(UserHeap& heap, size_t size_class) {
     const bool may_cache = !allocator.is_checked() && thread_cache() != nullptr;
     return allocator.user_heaps.take(heap, size_class, may_cache, &at_limit);
   };
-  void* block = attempt();
-  bool has_released = false;
-  while (block == nullptr && at_limit && ask_at_limit(heap, size, has_released)) block = attempt();
+  void* block = nullptr;
+  persist_at_limit(heap, size, [&] { return (block = attempt()) != nullptr || !at_limit; });
   if (block == nullptr) block = at_limit ? refused_at_limit() : insist(size, attempt, [] { return nullptr; });
   maintain(heap);
   return block;
@@ -115,7 +123,7 @@ void* resized_in(const Place& place, void* block, size_t size) {
   const size_t usable = place.usable;
   if (place.slab == nullptr && size > allocator.table->max_size) {
     if (!heap.is_in_region() && allocator.large_blocks.fits(block, size)) return block;
-    void* const resized = resize_large_in_heap(block, size);
+    void* const resized = resize_large_in_heap(heap, block, size);
     if (resized != nullptr) return resized;
   } else if (size <= usable && usable - size <= usable / 2) {
     return block;
@@ -128,9 +136,9 @@ void* allocate_large_in_region(UserHeap& heap, const LargeRequest& request) {
   HeapLarge* const large = large_record();
   if (large == nullptr) return out_of_memory();
   large->heap = &heap;
-  bool has_released = false;
-  while (!allocator.user_heaps.place(large, most_counted(request.size), request.alignment)) {
-    if (ask_at_limit(heap, request.size, has_released)) continue;
+  if (!persist_at_limit(heap, request.size, [&] {
+        return allocator.user_heaps.place(large, most_counted(request.size), request.alignment);
+      })) {
     allocator.user_heaps.larges().recycle(large);
     return refused_at_limit();
   }
@@ -164,15 +172,13 @@ int claim(const char* region, size_t bytes) {
 
 }  // namespace
 
-void* resize_large_in_heap(void* block, size_t size) noexcept {
-  if (HeapLarge* const its = allocator.user_heaps.larges().find(block); its != nullptr) {
-    if (its->heap->is_in_region()) return allocator.user_heaps.resize(its, most_counted(size)) ? block : nullptr;
-    // The kernel moves only memory of one policy, and might bind what is added no more: the caller copies.
-    if (its->heap->is_on_node()) return nullptr;
-  }
-  HeapLarge* const large = allocator.user_heaps.strike_off(block);
+void* resize_large_in_heap(UserHeap& heap, void* block, size_t size) noexcept {
+  // The kernel moves only memory of one policy, and might bind what is added no more: the caller copies.
+  if (heap.is_on_node()) return nullptr;
+  HeapLarge* const large =
+      heap.is_in_region() ? allocator.user_heaps.larges().find(block) : allocator.user_heaps.strike_off(block);
   if (large == nullptr) die_of_misuse("realloc", block, kAlreadyFree);
-  UserHeap& heap = *large->heap;
+  if (heap.is_in_region()) return allocator.user_heaps.resize(large, most_counted(size)) ? block : nullptr;
   const size_t most = max(large->bytes, most_counted(size));
   const bool may_be = most == large->bytes || allocator.user_heaps.hold(heap, most - large->bytes);
   const size_t counted = may_be ? most : large->bytes;
@@ -238,9 +244,8 @@ void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept {
   if (request.size > PTRDIFF_MAX - kPageSize) return out_of_memory();
   if (heap.is_in_region()) return allocate_large_in_region(heap, request);
   const size_t counted = most_counted(request.size);
-  bool has_released = false;
-  while (!allocator.user_heaps.hold(heap, counted))
-    if (!ask_at_limit(heap, request.size, has_released)) return refused_at_limit();
+  if (!persist_at_limit(heap, request.size, [&] { return allocator.user_heaps.hold(heap, counted); }))
+    return refused_at_limit();
   HeapLarge* const large = large_record();
   void* block = large == nullptr ? nullptr : allocate_plain_large(request);
   if (block != nullptr && !heap.bind(block, allocator.large_blocks.usable_size(block), true)) {

@@ -48,8 +48,8 @@ SNUG_ALWAYS_INLINE void* allocate_in(UserHeap* heap, size_t size) {
 void* allocate_large_in(UserHeap& heap, const LargeRequest& request) noexcept;
 void* allocate_plain_in(UserHeap& heap, size_t size) noexcept;
 void* allocate_plain_aligned_in(UserHeap& heap, size_t alignment, size_t size) noexcept;
-// A large block of a heap at another large size, without copying; null if that cannot be done.
-void* resize_large_in_heap(void* block, size_t size) noexcept;
+// A large block of the heap at another large size, without copying; null if that cannot be done.
+void* resize_large_in_heap(UserHeap& heap, void* block, size_t size) noexcept;
 
 // From now on the calling thread's malloc takes from the heap; for null from its own again. Returns the heap from which
 // it took before.
