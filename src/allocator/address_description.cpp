@@ -185,7 +185,7 @@ class Description {
     }
     put_place("malloc", "slab", view, state);
     object_.number("heap", view.heap);
-    object_.text("heap_of", view.heap == HeapRegistry::kSharedHeap ? "all" : "threads");
+    object_.text("heap_of", allocator_.registry.is_shared(view.heap) ? "all" : "threads");
     object_.numbers("threads", threads.numbers, threads.count);
     if (threads.cached_by != 0) object_.number("cached_by", threads.cached_by);
     return true;

@@ -147,10 +147,13 @@ bool Allocator::open_parts() {
   return true;
 }
 
-// Asks the OS at the start, as a filter of system calls may forbid it later. Without an answer there is no bound.
+// Asks the OS at the start, as a filter of system calls may forbid it later. Without an answer heaps have no bound, and
+// there is one span store.
 void Allocator::bound_heaps() {
   const size_t heaps = config.heaps != 0 ? config.heaps : kHeapsACore * os::usable_core_count();
   if (heaps != 0) registry.bound(heaps);
+  const size_t stores = page_map.has_addresses_to_spare() ? os::usable_core_count() / SpanStores::kProcessors : 1;
+  spans.bound(config.stores != 0 ? config.stores : stores);
 }
 
 // Opens what the configured checks need. If every block is checked, the inline paths stay closed.

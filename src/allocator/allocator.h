@@ -29,7 +29,7 @@
 #include "span/mapping_store.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
-#include "span/span_store.h"
+#include "span/span_stores.h"
 #include "thread/array_store.h"
 #include "thread/cache_revocation.h"
 #include "thread/thread_cache_list.h"
@@ -41,18 +41,18 @@ struct Allocator {
   PageMap page_map;
   HugePageGauge gauge;
   Footprint footprint{arena};
-  SpanStore spans{arena, page_map, gauge, footprint};
+  SpanStores spans{arena, page_map, gauge, footprint};
   MappingStore mappings{arena, gauge, spans.bytes_grown(), footprint};
   LargeBlocks large_blocks{spans, mappings};
   HeapRegistry registry{arena, spans};
-  ArrayStore arrays{arena};
+  ArrayStores arrays{arena};
   ThreadCacheList caches{arena, registry, arrays};
   CacheRevocation revocation{registry};
-  UserHeaps user_heaps{arena, spans, arrays};   // those that the program makes
-  Pressure pressure;                            // with callbacks
-  alignas(kCacheLine) RealTimeParts real_time;  // of threads with deadlines
-  alignas(kCacheLine) DeferredFrees deferred;   // which those leave to others
-  ControlThread control;                        // with publish:on, profile_at or profile_signal
+  UserHeaps user_heaps{arena, spans, arrays.first()};  // those that the program makes
+  Pressure pressure;                                   // with callbacks
+  alignas(kCacheLine) RealTimeParts real_time;         // of threads with deadlines
+  alignas(kCacheLine) DeferredFrees deferred;          // which those leave to others
+  ControlThread control;                               // with publish:on, profile_at or profile_signal
   BackgroundThread background;
 
   alignas(kCacheLine) Atomic<uint64_t> shared_allocations{0};  // by threads without a cache
@@ -152,7 +152,7 @@ struct Allocator {
   void take_deferred_home();
 
   // True if no thread holds a lock that sending blocks home may wait for.
-  bool is_at_rest() { return registry.is_at_rest() && !spans.lock().is_held() && !arena.lock().is_held(); }
+  bool is_at_rest() { return registry.is_at_rest() && !spans.are_held() && !arena.lock().is_held(); }
 
   // For a fork: take every lock, in order, before it and drop them after it, so that the child finds all parts at rest.
   void before_fork();

@@ -96,9 +96,10 @@ void* moved(void* block, size_t usable, size_t size) {
 
 }  // namespace
 
-void* allocate_plain_large(const LargeRequest& request) {
+void* allocate_plain_large(LargeRequest request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   allocator.peak.look_as_due();
+  if (const ThreadCache* const cache = thread_state.cache; cache != nullptr) request.home = cache->heap().home();
   const auto attempt = [&request] { return allocator.large_blocks.allocate(request); };
   // The span store's addresses are released last, since other mappings may take them.
   void* block =
@@ -384,13 +385,12 @@ void look_for_misuse_at_exit() noexcept {
 
 const char* check(bool all_caches) {
   if (!allocator.is_open()) return nullptr;
-  if (const char* broken = allocator.spans.check(); broken != nullptr) return broken;
-  if (const char* broken = allocator.mappings.check(); broken != nullptr) return broken;
-  if (const char* broken = allocator.registry.check(); broken != nullptr) return broken;
-  if (const char* broken = allocator.caches.check(); broken != nullptr) return broken;
-  if (const char* broken = allocator.user_heaps.check(); broken != nullptr) return broken;
-  if (const char* broken = allocator.real_time.check(all_caches); broken != nullptr) return broken;
-  const char* broken = nullptr;
+  const char* broken = allocator.spans.check();
+  if (broken == nullptr) broken = allocator.mappings.check();
+  if (broken == nullptr) broken = allocator.registry.check();
+  if (broken == nullptr) broken = allocator.caches.check();
+  if (broken == nullptr) broken = allocator.user_heaps.check();
+  if (broken == nullptr) broken = allocator.real_time.check(all_caches);
   allocator.revocation.for_each_cache([&](const ThreadCache& cache) {
     if (broken == nullptr && (all_caches || &cache == thread_state.cache)) broken = cache.check();
   });

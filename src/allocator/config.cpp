@@ -17,6 +17,7 @@
 #include "os/told_signal.h"
 #include "profile/sample_distance.h"
 #include "realtime/real_time_parts.h"
+#include "span/span_stores.h"
 
 namespace snug {
 
@@ -29,6 +30,8 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
     {"heaps", "auto|number",
      "the most heaps that threads have; further threads share them; auto: four for each processor"},
+    {"stores", "auto|number",
+     "among how many stores, each with a lock of its own, the free pages are divided; auto: one for four processors"},
     {"batch", "adaptive|one",
      "how many blocks pass between a thread's cache and the slabs at once; one is for measuring"},
     {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
@@ -187,6 +190,11 @@ const char* set_plain(Config& config, size_t key, Word value) {
       if (!value.is("auto") && (!parse_number(value, HeapRegistry::kMostHeaps, &number) || number == 0))
         return "auto or a number from 1 to 65534";
       config.heaps = static_cast<uint32_t>(number);
+      return nullptr;
+    case kStores:
+      if (!value.is("auto") && (!parse_number(value, SpanStores::kMost, &number) || number == 0))
+        return "auto or a number from 1 to 16";
+      config.stores = static_cast<uint32_t>(number);
       return nullptr;
     case kBatch:
       if (!value.is("adaptive") && !value.is("one")) return "adaptive or one";

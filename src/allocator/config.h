@@ -36,6 +36,9 @@ struct Config {
   // heaps: a number from 1 to 65534, or auto, the default: four for each processor that the process may run on. The
   // most heaps that threads have; further threads share heaps. 0 for auto.
   uint32_t heaps = 0;
+  // stores: a number from 1 to 16, or auto, the default: one for each four processors that the process may run on.
+  // Among how many stores the heaps of threads have their free pages divided. 0 for auto.
+  uint32_t stores = 0;
   // batch: adaptive | one, default adaptive. How many blocks move between a thread's cache and the slabs at once. `one`
   // is for measuring the benefit of batches.
   Batching batch = Batching::kAdaptive;
@@ -111,7 +114,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 22;
+inline constexpr size_t kConfigKeys = 23;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // `retain`, `retain_large` and `cache` of a process that may have so many bytes of memory. Keys in

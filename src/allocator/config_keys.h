@@ -11,6 +11,7 @@ enum ConfigKeyIndex : size_t {
   kSizedDelete,
   kCache,
   kHeaps,
+  kStores,
   kBatch,
   kRetain,
   kRetainLarge,

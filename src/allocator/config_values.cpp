@@ -24,6 +24,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
     case kHeaps:
       config.heaps == 0 ? value.add("auto") : value.add(uint64_t{config.heaps});
       break;
+    case kStores:
+      config.stores == 0 ? value.add("auto") : value.add(uint64_t{config.stores});
+      break;
     case kBatch:
       value.add(config.batch == Batching::kOne ? "one" : "adaptive");
       break;

@@ -1,7 +1,7 @@
 // ForkOrder: takes all locks around a fork, in the one order in which any thread takes several of them.
 //
 //   list of streams ─► opening ─► the background thread's hands ─► thread cache list ─► heaps ─► heap table ─►
-//   user heaps ─► mapping store ─► span store ─► arrays ─► arena
+//   user heaps ─► mapping store ─► span stores ─► array stores ─► arena
 //
 // Behind these the allocator takes the locks of the quarantine (checked/quarantine.h), the guarded pages, the heap
 // profile (profile/heap_profile.h), the callbacks (allocator/pressure.h), deferred frees and the real-time parts
@@ -43,7 +43,7 @@ class ForkOrder {
     allocator.user_heaps.lock_all();
     allocator.mappings.lock_at_rest();
     allocator.spans.lock_at_rest();
-    allocator.arrays.lock().lock_for_fork();
+    allocator.arrays.lock_for_fork();
     allocator.arena.lock().lock_for_fork();
   }
 
@@ -64,8 +64,8 @@ class ForkOrder {
   static void unlock(Allocator& allocator) SNUG_UNPROVED {
     if (allocator.is_open()) {
       allocator.arena.lock().unlock_after_fork();
-      allocator.arrays.lock().unlock_after_fork();
-      allocator.spans.lock().unlock_after_fork();
+      allocator.arrays.unlock_after_fork();
+      allocator.spans.unlock_after_fork();
       allocator.mappings.unlock_after_fork();
       allocator.user_heaps.unlock_all();
       allocator.registry.unlock_all();

@@ -22,7 +22,7 @@
 #include "span/mapped_block.h"
 #include "span/mapping_store.h"
 #include "span/page_map.h"
-#include "span/span_store.h"
+#include "span/span_stores.h"
 #include "thread/thread_cache.h"
 #include "thread/thread_state.h"
 
@@ -50,7 +50,7 @@ constexpr uint64_t layout_of_records(size_t allocator_bytes) {
                             sizeof(PageEntry),
                             sizeof(Chunk),
                             sizeof(Span),
-                            sizeof(SpanStore),
+                            sizeof(SpanStores),
                             sizeof(MetaArena),
                             sizeof(MetaArena::Link),
                             sizeof(LargeIndex),

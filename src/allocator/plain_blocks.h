@@ -23,7 +23,7 @@ inline void* allocate_plain_of_class(size_t size_class, size_t size) {
                        [size_class] { return refill_plain(size_class); });
 }
 // `alignment` is a power of two. Zeroed if the request says so and is for a large block.
-void* allocate_plain_large(const LargeRequest& request);
+void* allocate_plain_large(LargeRequest request);
 // The same, from the heap of the scope that the calling thread is in; or from its part of the real-time region, and
 // then neither zeroed nor aligned.
 void* allocate_large_in_scope(const LargeRequest& request);

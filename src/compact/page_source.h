@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "compact/page.h"
 #include "span/mapping_store.h"
-#include "span/span_store.h"
+#include "span/span_stores.h"
 
 namespace snug {
 
@@ -26,7 +26,7 @@ struct RecordMemory {
 
 class PageSource {
  public:
-  PageSource(SpanStore& spans, MappingStore& mappings, RecordMemory records)
+  PageSource(SpanStores& spans, MappingStore& mappings, RecordMemory records)
       : spans_(&spans), mappings_(&mappings), records_(records) {}
   // `start` is aligned to a page. The source's own tables come first.
   PageSource(char* start, size_t bytes);
@@ -115,7 +115,7 @@ class PageSource {
   void mark(size_t first, size_t count, bool taken) const;
   size_t page_at(const void* address) const { return (address_of(address) - address_of(first_page_)) >> kPageShift; }
 
-  SpanStore* spans_ = nullptr;
+  SpanStores* spans_ = nullptr;
   MappingStore* mappings_ = nullptr;
   RecordMemory records_ = {};
 

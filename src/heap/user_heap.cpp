@@ -155,7 +155,7 @@ bool UserHeap::resize(HeapLarge* large, size_t bytes) {
 
 // Null if the OS refuses, or the region has no room.
 Span* UserHeap::take_span(PageCount pages, PageCount alignment) {
-  if (!region_.is_there()) return parts_.spans.allocate(pages, alignment);
+  if (!region_.is_there()) return parts_.spans.allocate(home_, pages, alignment);
   Span* const span = parts_.regions.make_span();
   char* const start = span == nullptr ? nullptr : region_.take(pages.value, alignment.value);
   if (start == nullptr) {

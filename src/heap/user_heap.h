@@ -34,7 +34,7 @@
 #include "os/memory_node.h"
 #include "size/class_table.h"
 #include "span/soft_limit.h"
-#include "span/span_store.h"
+#include "span/span_stores.h"
 
 namespace snug {
 
@@ -52,7 +52,7 @@ struct HeapLimits {
 
 // What all user heaps share.
 struct HeapParts {
-  SpanStore& spans;
+  SpanStores& spans;
   HeapSlabRecords& records;
   RegionMap& regions;
   ForkGate& fork_gate;
@@ -65,8 +65,9 @@ class alignas(kCacheLine) UserHeap {
 
   // The bytes of a record: behind the heap lie as many bins as the table has classes, in memory that is zero.
   static size_t record_bytes(const ClassTable& table) { return sizeof(UserHeap) + table.count * sizeof(Bin); }
-  explicit UserHeap(const HeapParts& parts)
-      : lock_(parts.fork_gate), parts_(parts), bins_(reinterpret_cast<Bin*>(this + 1)) {}
+  // `home`: the span store that its memory comes from, unless it lies in a region.
+  UserHeap(const HeapParts& parts, uint8_t home)
+      : lock_(parts.fork_gate), parts_(parts), home_(home), bins_(reinterpret_cast<Bin*>(this + 1)) {}
 
   GatedLock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
   // False for a heap that was destroyed. Racy without the lock, as are the next three.
@@ -213,6 +214,7 @@ class alignas(kCacheLine) UserHeap {
   mutable GatedLock lock_;
   Atomic<uint32_t> state_{kEnded};
   HeapParts parts_;
+  const uint8_t home_;
   char name_[kNameMax + 1] = {};
   HeapLimits limits_ SNUG_GUARDED_BY(lock_);
   HeapRegion region_ SNUG_GUARDED_BY(lock_);

@@ -19,7 +19,8 @@ UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   while (heap == nullptr) {
     void* const memory = arena_.allocate(UserHeap::record_bytes(*table_));
     if (memory == nullptr) return nullptr;
-    lists_.add(::new (InPlace{memory}) UserHeap({spans_, slab_records_, regions_, lists_.fork_gate(), table_}));
+    lists_.add(::new (InPlace{memory})
+                   UserHeap({spans_, slab_records_, regions_, lists_.fork_gate(), table_}, spans_.next_home()));
     heap = lists_.begin(begin);
   }
   are_used_.store(true, kRelaxed);

@@ -42,7 +42,7 @@ struct UserBlockView {
 
 class UserHeaps {
  public:
-  constexpr UserHeaps(MetaArena& arena, SpanStore& spans, ArrayStore& arrays)
+  constexpr UserHeaps(MetaArena& arena, SpanStores& spans, ArrayStore& arrays)
       : arena_(arena),
         spans_(spans),
         arrays_(arrays),
@@ -176,7 +176,7 @@ class UserHeaps {
   void add_figures(UserHeap& heap, HeapFigures& figures) SNUG_REQUIRES(heap.lock());
 
   MetaArena& arena_;
-  SpanStore& spans_;
+  SpanStores& spans_;
   ArrayStore& arrays_;
   const ClassTable* table_ = nullptr;
   Atomic<bool> are_used_{false};

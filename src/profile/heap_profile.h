@@ -55,7 +55,7 @@ class HeapProfile {
     ProfileSum peak = {};  // what was live when most was
   };
 
-  constexpr HeapProfile(MetaArena& arena, SpanStore& spans) : arena_(arena), pages_(arena, spans) {}
+  constexpr HeapProfile(MetaArena& arena, SpanStores& spans) : arena_(arena), pages_(arena, spans) {}
 
   // Begins, or goes on with another mean; what was sampled before stays. False if the OS refuses memory. One thread at
   // a time calls start() and stop().

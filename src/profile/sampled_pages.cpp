@@ -16,7 +16,7 @@ SampledPages::Page* SampledPages::make_page(size_t size_class, Page* record) {
   if (memory == nullptr) return nullptr;
   const SizeClass& sizes = table_->classes[size_class];
   const uint32_t alignment = sizes.block_size <= kPackedMost ? 1 : sizes.slab_alignment();
-  Span* const span = spans_.allocate(pages_for(size_class), {alignment});
+  Span* const span = spans_.allocate(spans_.next_home(), pages_for(size_class), {alignment});
   if (span == nullptr) return nullptr;
   Page* const page = ::new (InPlace{memory}) Page;
   page->span = span;

@@ -17,7 +17,7 @@
 #include "slab/block_view.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
-#include "span/span_store.h"
+#include "span/span_stores.h"
 
 namespace snug {
 
@@ -34,7 +34,7 @@ class SampledPages {
     uint64_t taken[kMaxBlocksPerSlab / 64] = {};
   };
 
-  constexpr SampledPages(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
+  constexpr SampledPages(MetaArena& arena, SpanStores& spans) : arena_(arena), spans_(spans) {}
   void open(const ClassTable& table) { table_ = &table; }
 
   // Under the lock. A block of the class, or null if no page has a slot: then the caller makes one.
@@ -74,7 +74,7 @@ class SampledPages {
   PageCount pages_for(size_t size_class) const;
 
   MetaArena& arena_;
-  SpanStore& spans_;
+  SpanStores& spans_;
   const ClassTable* table_ = nullptr;
   PageList free_;  // records
   PageList with_room_[kMaxClasses];

@@ -31,20 +31,44 @@ bool HeapRegistry::open(const ClassTable& table) {
     if (places == nullptr) return false;
     heaps_.open(places, kIds);
   }
-  if (shared_ == nullptr) shared_ = heaps_.reserve([this](uint16_t id) { return make_heap(id); });
-  if (shared_ == nullptr) return false;
-  shared_->is_shared_ = true;
-  return true;
+  if (shared_[0].load(kRelaxed) == nullptr) shared_[0].store(make_shared(0), kRelease);
+  return shared_[0].load(kRelaxed) != nullptr;
 }
 
 // The heap table's lock is held.
-SlabHeap* HeapRegistry::make_heap(uint16_t id) {
+SlabHeap* HeapRegistry::make_heap(uint16_t id, uint8_t home) {
   void* memory = arena_.allocate(sizeof(SlabHeap));
-  return memory == nullptr ? nullptr : ::new (InPlace{memory}) SlabHeap(*this, id);
+  return memory == nullptr ? nullptr : ::new (InPlace{memory}) SlabHeap(*this, id, home);
+}
+
+SlabHeap* HeapRegistry::make_shared(uint8_t home) {
+  return heaps_.reserve([this, home](uint16_t id) {
+    SlabHeap* const heap = make_heap(id, home);
+    if (heap != nullptr) heap->is_shared_ = true;
+    return heap;
+  });
+}
+
+// The shared heap of the home, which is made here if need be; the first one's where the OS refuses. Of two threads that
+// make it at the same moment one is late, and its heap stays without use.
+SlabHeap& HeapRegistry::shared_heap(uint8_t home) {
+  SlabHeap* shared = shared_[home].load(kAcquire);
+  if (shared != nullptr) return *shared;
+  SlabHeap* const made = make_shared(home);
+  if (made == nullptr) return *shared_[0].load(kAcquire);
+  return shared_[home].compare_exchange_strong(shared, made, kAcqRel) ? *made : *shared;
+}
+
+bool HeapRegistry::is_at_rest() const {
+  bool is_held = heaps_.is_held();
+  for (const Atomic<SlabHeap*>& place : shared_)
+    if (const SlabHeap* const shared = place.load(kAcquire); shared != nullptr)
+      is_held = is_held || shared->lock().is_held();
+  return !is_held;
 }
 
 SlabHeap* HeapRegistry::acquire() {
-  return heaps_.take([this](uint16_t id) { return make_heap(id); });
+  return heaps_.take([this](uint16_t id) { return make_heap(id, spans_.home_of(of_threads_++)); });
 }
 
 bool HeapRegistry::grant_extra(size_t bytes) {
@@ -62,14 +86,14 @@ void HeapRegistry::abandon(SlabHeap& heap) {
   });
 }
 
-void* HeapRegistry::allocate_shared(size_t size_class) {
+void* HeapRegistry::take_one(SlabHeap& shared, size_t size_class) {
   void* blocks[kMostLineGroup];
   void** const end = end_of(blocks);
   SharedHolds::count_taking(CallSite::current());
-  SlabHeap::Visit visit(*shared_);
-  const size_t got = shared_->take_group(size_class, end);
+  SlabHeap::Visit visit(shared);
+  const size_t got = shared.take_group(size_class, end);
   if (got == 0) return nullptr;
-  shared_->flush(size_class, end - got, got - 1);
+  shared.flush(size_class, end - got, got - 1);
   return end[-1];
 }
 
@@ -77,8 +101,8 @@ void* HeapRegistry::take_anywhere(size_t size_class) {
   void* block = nullptr;
   for_each([&](SlabHeap& heap) {
     if (block != nullptr || heap.slabs_to_give(size_class) == 0) return;
-    if (&heap == shared_) {
-      block = allocate_shared(size_class);
+    if (heap.is_shared_) {
+      block = take_one(heap, size_class);
     } else {
       const SlabHeap::Look look(heap);
       // A thread of that heap may have taken the last one, and refill() would then make a slab.
@@ -88,12 +112,13 @@ void* HeapRegistry::take_anywhere(size_t size_class) {
   return block;
 }
 
-size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
+size_t HeapRegistry::take_shared(uint8_t home, size_t size_class, void** end, size_t groups) {
   SharedHolds::count_taking(CallSite::current());
-  SlabHeap::Visit visit(*shared_);
+  SlabHeap& shared = shared_heap(home);
+  SlabHeap::Visit visit(shared);
   size_t got = 0;
   for (; groups != 0; --groups) {
-    const size_t more = shared_->take_group(size_class, end - got);
+    const size_t more = shared.take_group(size_class, end - got);
     if (more == 0) break;
     got += more;
   }

@@ -1,6 +1,6 @@
 // HeapRegistry: every slab heap by its id, those without a thread too (slab/heap_table.h), and what all heaps share.
 //
-// Lock order: heap -> heap table -> mapping store -> span store -> arena.
+// Lock order: heap -> heap table -> mapping store -> span stores -> arena.
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "slab/slab_heap.h"
 #include "slab/slab_view.h"
 #include "span/meta_arena.h"
-#include "span/span_store.h"
+#include "span/span_stores.h"
 
 namespace snug {
 
@@ -24,9 +24,8 @@ class HeapRegistry {
  public:
   // Beside the shared heap.
   static constexpr size_t kMostHeaps = (size_t{1} << 16) - 2;
-  static constexpr uint16_t kSharedHeap = 1;  // its id, as it is the first that is made
 
-  constexpr HeapRegistry(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
+  constexpr HeapRegistry(MetaArena& arena, SpanStores& spans) : arena_(arena), spans_(spans) {}
 
   // The wake event to notify when blocks come home. Called by the thread that opens the allocator, under its lock of
   // opening, behind open(); all else here by any thread.
@@ -54,10 +53,12 @@ class HeapRegistry {
   void* take_anywhere(size_t size_class);
 
   // Serves threads that have no heap of their own: at their very end, or without memory. Slow, one block at a time.
-  void* allocate_shared(size_t size_class);
-  // Takes a thread's first blocks of the class from the shared heap: up to `groups` times whole cache lines, as
-  // SlabHeap::take_group. The caller does not hold the lock of its own heap.
-  size_t take_shared(size_t size_class, void** end, size_t groups);
+  void* allocate_shared(size_t size_class) { return take_one(*shared_[0].load(kAcquire), size_class); }
+  // Takes a thread's first blocks of the class from the shared heap of its home: up to `groups` times whole cache
+  // lines, as SlabHeap::take_group. The caller does not hold the lock of its own heap.
+  size_t take_shared(uint8_t home, size_t size_class, void** end, size_t groups);
+  // True of the id of a shared heap.
+  bool is_shared(uint16_t id) const { return heap(id)->is_shared_; }
 
   static constexpr size_t kMostAsked = 64;  // blocks, a bit for each
   // Of those among `blocks` with a bit in `asked`, live ones in slabs, which had better lie in another slab
@@ -125,12 +126,12 @@ class HeapRegistry {
   SlabHeap* heap(uint16_t id) const { return heaps_.heap(id); }
   size_t abandoned_count() const { return heaps_.abandoned_count(); }
   MetaArena& arena() { return arena_; }
-  SpanStore& spans() { return spans_; }
+  SpanStores& spans() { return spans_; }
   PageMap& page_map() { return spans_.page_map(); }
   const ClassTable& table() const { return *table_; }
 
   // True if no thread holds a lock of this layer that sending blocks home may wait for.
-  bool is_at_rest() const { return !shared_->lock().is_held() && !heaps_.is_held(); }
+  bool is_at_rest() const;
 
   // Takes and drops every lock of this layer, in order, while no thread begins or ends, so that no thread is in the
   // middle of an operation meanwhile.
@@ -149,19 +150,23 @@ class HeapRegistry {
 
   template <class Act>
   bool look_at_slab(PageId page, Act act);
-  SlabHeap* make_heap(uint16_t id);
+  SlabHeap* make_heap(uint16_t id, uint8_t home);
+  SlabHeap* make_shared(uint8_t home);
+  SlabHeap& shared_heap(uint8_t home);
+  void* take_one(SlabHeap& shared, size_t size_class);
   // Checks the slabs that are in no list of their heaps. Takes the lock of each one's heap, one at a time.
   const char* check_full_slabs();
   Purge give_back(Holes& holes);
 
   // Every slow operation reads these; they are hardly ever written.
   alignas(kCacheLine) MetaArena& arena_;
-  SpanStore& spans_;
+  SpanStores& spans_;
   const ClassTable* table_ = nullptr;
-  SlabHeap* shared_ = nullptr;
   WakeEvent* wake_event_ = nullptr;
+  Atomic<SlabHeap*> shared_[SpanStores::kMost] = {};  // by home; made when they are needed
 
   Heaps heaps_;
+  size_t of_threads_ = 0;  // heaps that were made for threads, under the heap table's lock
 
   // Any heap writes these now and then.
   alignas(kCacheLine) Atomic<size_t> extra_{0};

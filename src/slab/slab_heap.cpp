@@ -4,7 +4,8 @@
 
 namespace snug {
 
-SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id) : id_(id), registry_(registry), slabs_(registry.arena()) {}
+SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id, uint8_t home)
+    : id_(id), home_(home), registry_(registry), slabs_(registry.arena()) {}
 
 void SlabHeap::insert(Slab* slab) {
   Bin& bin = bins_[slab->size_class];

@@ -55,7 +55,8 @@ class alignas(64) SlabHeap {
   class Visit;
   class Look;
 
-  SlabHeap(HeapRegistry& registry, uint16_t id);
+  // `home`: the span store that its slabs come from.
+  SlabHeap(HeapRegistry& registry, uint16_t id, uint8_t home);
 
   // Writes up to `want` blocks of `size_class` to end[-1], end[-2] …, ascending within a slab, so that an array which
   // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses. Not for the
@@ -134,6 +135,8 @@ class alignas(64) SlabHeap {
   // Any thread may call the functions from here on, with or without the lock.
 
   uint16_t id() const { return id_; }
+  // The span store that its slabs come from, by number.
+  uint8_t home() const { return home_; }
   // Racy: how many threads have this heap.
   size_t thread_count() const { return threads_.load(kRelaxed); }
   Lock& lock() const SNUG_RETURNS_LOCK(mailbox_.lock()) { return mailbox_.lock(); }  // for a fork
@@ -236,6 +239,7 @@ class alignas(64) SlabHeap {
   // What senders touch comes first, in a line of its own.
   Mailbox<SlabRemoteFrees, StdAtomics, Lock> mailbox_;
   const uint16_t id_;
+  const uint8_t home_;
   // Since the owners' last hold, counted up to kVisitsOfASleeper.
   uint8_t visits_ SNUG_GUARDED_BY(lock()) = kVisitsOfASleeper;
   OwnerCounter blocks_mailed_;  // modulo 2^64

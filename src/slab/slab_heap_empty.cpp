@@ -92,7 +92,7 @@ SpanBatch SlabHeap::spans_for(const SizeClass& sizes, Paging paging) {
   if (empty_bytes_ >= pages.bytes() && !registry_.spans().has_dirty(pages, alignment)) release_empty(0);
   const size_t stays = most_empty() / 2;
   const size_t refaulted = min(given_away_, stays - min(stays, empty_bytes_));
-  return registry_.spans().allocate_some(pages, alignment, paging, max<size_t>(1, refaulted / pages.bytes()));
+  return registry_.spans().allocate_some(home_, pages, alignment, paging, max<size_t>(1, refaulted / pages.bytes()));
 }
 
 // Bytes of empty slabs that are kept.

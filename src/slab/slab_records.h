@@ -13,7 +13,7 @@ namespace snug {
 
 class SlabRecords {
  public:
-  explicit constexpr SlabRecords(MetaArena& arena) : arena_(arena) {}
+  explicit constexpr SlabRecords(MetaArena& arena) : piece_(arena) {}
 
   // A record for a slab of the class that begins at `start`; null if the OS refuses memory.
   Slab* make(const SizeClass& sizes, char* start) {
@@ -22,7 +22,7 @@ class SlabRecords {
     void* memory = list;
     if (memory != nullptr)
       list = list->next;
-    else if (memory = cut(Slab::record_bytes(words)); memory == nullptr)
+    else if (memory = piece_.cut(Slab::record_bytes(words)); memory == nullptr)
       return nullptr;
     memset(memory, 0, Slab::record_bytes(words));
     auto* slab = ::new (InPlace{memory}) Slab;
@@ -43,24 +43,7 @@ class SlabRecords {
   static constexpr size_t kLeastLines = Slab::record_bytes(1) / kCacheLine;
   static constexpr size_t list_of(size_t words) { return Slab::record_bytes(words) / kCacheLine - kLeastLines; }
 
-  // All threads share the arena's lock, so a piece of it serves several records; what is left of the last piece is
-  // lost.
-  void* cut(size_t bytes) {
-    if (static_cast<size_t>(end_ - next_) < bytes) {
-      next_ = static_cast<char*>(arena_.allocate(kPiece));
-      end_ = next_ == nullptr ? nullptr : next_ + kPiece;
-    }
-    char* const record = next_;
-    if (record != nullptr) next_ += bytes;
-    return record;
-  }
-
-  static constexpr size_t kPiece = 1024;
-  static_assert(Slab::record_bytes(kMostWords) <= kPiece);
-
-  MetaArena& arena_;
-  char* next_ = nullptr;
-  char* end_ = nullptr;
+  ArenaPiece piece_;
   Free* free_[Slab::record_bytes(kMostWords) / kCacheLine - kLeastLines + 1] = {};
 };
 

@@ -10,6 +10,7 @@ uint32_t ChunkRow::dirty_pages(uint32_t chunk, PageCount pages) const {
 
 // The dirty pages of a usable chunk: wholly free, and dirty or of the right paging. Nothing for another chunk.
 Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
+  if (!page_map_.is_of_store(first_page(chunk), store_)) return {};
   const Chunk& record = page_map_.chunk(first_page(chunk));
   if (!record.is_free) return {};
   const uint32_t dirty = dirty_pages(chunk, {kPagesPerChunk});
@@ -19,7 +20,7 @@ Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
 // True if the chunk begins with a free span as long as the rest of the run.
 bool ChunkRow::has_free_start(uint32_t chunk) const {
   const PageId first = first_page(chunk);
-  if (first.value >= page_map_.page_limit()) return false;
+  if (first.value >= page_map_.page_limit() || !page_map_.is_of_store(first, store_)) return false;
   const PageEntry entry = page_map_.entry(first);
   return entry.is_free_span() && entry.record<Span>()->pages >= rest_;
 }

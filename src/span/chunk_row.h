@@ -16,9 +16,11 @@ namespace snug {
 
 class ChunkRow {
  public:
-  // `pages` is more than kPagesPerChunk. Clean chunks are usable only if they have this paging.
-  ChunkRow(PageMap& page_map, PageCount pages, Paging paging)
+  // `pages` is more than kPagesPerChunk. Chunks are usable if they are of the store with that number; clean ones only
+  // if they have this paging.
+  ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, Paging paging)
       : page_map_(page_map),
+        store_(store),
         whole_(pages.value / kPagesPerChunk),
         rest_{pages.value % kPagesPerChunk},
         paging_(paging) {}
@@ -34,6 +36,7 @@ class ChunkRow {
   bool has_free_start(uint32_t chunk) const;
 
   PageMap& page_map_;
+  const uint8_t store_;
   const uint32_t whole_;  // chunks
   const PageCount rest_;
   const Paging paging_;

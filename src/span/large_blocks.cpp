@@ -16,7 +16,7 @@ PageCount pages_for(size_t bytes) { return {static_cast<uint32_t>(round_up(bytes
 
 void* LargeBlocks::allocate_run(const LargeRequest& request) {
   if (request.size > kMostInRun || request.alignment > kChunkSize) return nullptr;
-  void* start = spans_.allocate_run(pages_for(request.size), pages_for(request.alignment));
+  void* start = spans_.allocate_run(request.home, pages_for(request.size), pages_for(request.alignment));
   if (start != nullptr && request.zeroed) spans_.clear_run(start, request.size);
   return start;
 }

@@ -10,13 +10,13 @@
 #include <stddef.h>
 
 #include "span/mapping_store.h"
-#include "span/span_store.h"
+#include "span/span_stores.h"
 
 namespace snug {
 
 class LargeBlocks {
  public:
-  constexpr LargeBlocks(SpanStore& spans, MappingStore& mappings) : spans_(spans), mappings_(mappings) {}
+  constexpr LargeBlocks(SpanStores& spans, MappingStore& mappings) : spans_(spans), mappings_(mappings) {}
 
   // Null if the OS refuses.
   void* allocate(LargeRequest request);
@@ -43,7 +43,7 @@ class LargeBlocks {
  private:
   void* allocate_run(const LargeRequest& request);
 
-  SpanStore& spans_;
+  SpanStores& spans_;
   MappingStore& mappings_;
 };
 

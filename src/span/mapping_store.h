@@ -41,6 +41,7 @@ struct LargeRequest {
   size_t alignment = 1;  // bytes; a power of two
   bool zeroed = false;
   bool will_grow = false;
+  uint8_t home = 0;  // the span store that a run comes from
 };
 
 enum class LargeFree { kFreed, kAlreadyFree, kInside, kUnknown };

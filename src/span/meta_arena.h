@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/in_place.h"
@@ -97,17 +98,51 @@ class alignas(kCacheLine) MetaArena {
   Atomic<size_t> mapped_{0};
 };
 
-// A free list of records of one type over the arena; it takes the arena's lock once for several records. The caller
-// holds the lock that guards the list.
+// A piece of the arena's memory, out of which one user of it cuts records, so that it seldom takes the arena's lock,
+// which all threads share. The caller holds the lock that guards the piece.
+class ArenaPiece {
+ public:
+  // `bytes` of a piece: some times the longest record, as what is left of one when the next is taken is lost.
+  explicit constexpr ArenaPiece(MetaArena& arena, size_t bytes = size_t{4} << 10) : arena_(arena), bytes_(bytes) {}
+
+  // Zeroed memory of so many bytes, aligned to 64, never given back; null if the OS refuses. O(1).
+  void* cut(size_t bytes) {
+    bytes = round_up(bytes, kCacheLine);
+    if (left_ < bytes && !take(max(bytes, bytes_)) && !take(bytes)) return nullptr;
+    left_ -= bytes;
+    return exchange(next_, next_ + bytes);
+  }
+
+  const MetaArena& arena() const { return arena_; }
+
+ private:
+  bool take(size_t bytes) {
+    auto* const piece = static_cast<char*>(arena_.allocate(bytes));
+    if (piece == nullptr) return false;
+    next_ = piece;
+    left_ = bytes;
+    return true;
+  }
+
+  MetaArena& arena_;
+  const size_t bytes_;
+  char* next_ = nullptr;
+  size_t left_ = 0;
+};
+
+// A free list of records of one type over the arena. The caller holds the lock that guards the list.
 template <class T>
 class RecordPool {
  public:
-  explicit constexpr RecordPool(MetaArena& arena) : arena_(arena) {}
+  explicit constexpr RecordPool(MetaArena& arena) : piece_(arena) {}
 
-  // True if the next `count` records are there.
+  // True if the next `count` records are there. O(count).
   bool prepare(size_t count) {
-    while (!holds(count))
-      if (!stock(kAtOnce) && !stock(1)) return false;
+    while (!holds(count)) {
+      void* const record = piece_.cut(sizeof(T));
+      if (record == nullptr) return false;
+      add(record);
+    }
     return true;
   }
   T* make() {
@@ -121,15 +156,13 @@ class RecordPool {
     add(record);
   }
 
-  const MetaArena& arena() const { return arena_; }
+  const MetaArena& arena() const { return piece_.arena(); }
 
  private:
   struct Free {
     Free* next;
   };
   static_assert(sizeof(T) >= sizeof(Free));
-  static constexpr size_t kLength = round_up(sizeof(T), kCacheLine);
-  static constexpr size_t kAtOnce = kLength < 1024 ? 1024 / kLength : 1;
 
   // True if so many records are in the list. O(count).
   bool holds(size_t count) const {
@@ -139,15 +172,7 @@ class RecordPool {
   }
   void add(void* record) { free_ = ::new (InPlace{record}) Free{free_}; }
 
-  // Adds the last record first, so that records are taken in the order of their addresses.
-  bool stock(size_t count) {
-    auto* const fresh = static_cast<char*>(arena_.allocate(count * kLength));
-    if (fresh == nullptr) return false;
-    while (count-- != 0) add(fresh + count * kLength);
-    return true;
-  }
-
-  MetaArena& arena_;
+  ArenaPiece piece_;
   Free* free_ = nullptr;
 };
 

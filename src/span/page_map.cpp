@@ -48,7 +48,7 @@ bool make_writable(const void* first, const void* last) {
 
 bool PageMap::open() {
   const size_t limit = os::address_space_limit();
-  unit_ = reservation_size(limit);
+  unit_.store(reservation_size(limit), kRelaxed);
   may_double_ = limit == SIZE_MAX;
   pages_ = 0;
   const size_t size = window_size(limit);
@@ -67,50 +67,77 @@ bool PageMap::open() {
   classes_ = reinterpret_cast<Atomic<ScaledClass>*>(reinterpret_cast<char*>(chunks_ + chunks) + kClassesOffset);
 
   // Where the first reservation is to begin.
-  const uintptr_t place = kSanitized ? 0 : kFirstPlace + os::random_seed() % kPlaces * kChunkSize;
-  base_ = place;
+  base_ = kSanitized ? 0 : kFirstPlace + os::random_seed() % kPlaces * kChunkSize;
+  next_place_.store(base_, kRelaxed);
   pages_ = pages;
-  newest_ = reserve_more(place);
-  if (!newest_.empty()) return true;
+  first_ = reserve();
+  has_first_.store(!first_.empty(), kRelaxed);
+  if (!first_.empty()) return true;
   pages_ = 0;
   os::release(arrays, array_bytes_);
   return false;
 }
 
-PageMap::Reservation PageMap::reserve_more(uintptr_t end) {
-  for (size_t unit = unit_; unit >= kChunkSize; unit /= 2) {
-    for (const uintptr_t hint : FixedArray{end, uintptr_t{0}}) {
-      // One chunk more than needed where the kernel may choose: its choice is not aligned to chunks.
-      const size_t bytes = hint != 0 ? unit : unit + kChunkSize;
-      void* start = os::reserve(at<void>(hint), bytes);
-      if (start == nullptr) continue;
-      if (!placed_ && address_of(start) != hint) {
-        // The kernel chose the place of the first reservation: the window spreads around it.
-        const size_t half = (pages_ << kPageShift) / 2;
-        const uintptr_t middle = round_down(address_of(start), kChunkSize);
-        base_ = middle > half ? middle - half : kChunkSize;
-      }
-      const uintptr_t first = round_up(address_of(start), kChunkSize);
-      const uintptr_t last = round_down(address_of(start) + bytes, kChunkSize);
-      if (first < last && make_arrays_writable(first, last)) {
-        os::prefer_small_pages(at<void>(first), last - first);
-        reserved_.fetch_add(bytes, kRelaxed);
-        note_reserved(page_of(at<void>(first)), {static_cast<uint32_t>((last - first) >> kPageShift)});
-        placed_ = true;
-        if (may_double_ && unit == unit_ && unit_ < kLargestReservation) unit_ *= 2;
-        return {first, last};
-      }
-      os::release(start, bytes);
+PageMap::Reservation PageMap::reserve_more(uint8_t store) {
+  const Reservation more = has_first_.load(kRelaxed) && has_first_.exchange(false, kRelaxed) ? first_ : reserve();
+  for (uintptr_t chunk = more.next; chunk != more.end; chunk += kChunkSize)
+    store_shared(chunks_[page_of(at<void>(chunk)).chunk()].store, static_cast<uint8_t>(store + 1));
+  return more;
+}
+
+// Each thread that reserves claims the addresses that it asks for, or two would ask for the same.
+PageMap::Reservation PageMap::reserve() {
+  const size_t usual = unit_.load(kRelaxed);
+  for (size_t unit = usual; unit >= kChunkSize; unit /= 2) {
+    const uintptr_t place = next_place_.fetch_add(unit, kRelaxed);
+    Reservation more = place != 0 ? reserve(place, unit) : Reservation{};
+    // One chunk more than needed where the kernel may choose: its choice is not aligned to chunks.
+    if (more.empty()) more = reserve(0, unit + kChunkSize);
+    if (more.next != place) {
+      // What was claimed is free for others; what comes next had better lie behind what came now.
+      uintptr_t claimed = place + unit;
+      next_place_.compare_exchange_strong(claimed, more.empty() ? place : more.end, kRelaxed);
     }
+    if (more.empty()) continue;
+    if (may_double_ && unit == usual && unit < kLargestReservation) unit_.store(unit * 2, kRelaxed);
+    return more;
   }
   // After a refusal callers ask often; from now on only for one chunk, not for all those lengths.
-  unit_ = kChunkSize;
+  unit_.store(kChunkSize, kRelaxed);
   return {};
 }
 
+// What lies in the window of so many bytes, near the hint if the kernel agrees.
+PageMap::Reservation PageMap::reserve(uintptr_t hint, size_t bytes) {
+  void* const start = os::reserve(at<void>(hint), bytes);
+  if (start == nullptr) return {};
+  if (!placed_ && address_of(start) != hint) {
+    // The kernel chose the place of the first reservation: the window spreads around it.
+    const size_t half = (pages_ << kPageShift) / 2;
+    const uintptr_t middle = round_down(address_of(start), kChunkSize);
+    base_ = middle > half ? middle - half : kChunkSize;
+  }
+  const uintptr_t first = round_up(address_of(start), kChunkSize);
+  const uintptr_t last = round_down(address_of(start) + bytes, kChunkSize);
+  if (first >= last || !make_arrays_writable(first, last)) {
+    os::release(start, bytes);
+    return {};
+  }
+  os::prefer_small_pages(at<void>(first), last - first);
+  reserved_.fetch_add(bytes, kRelaxed);
+  note_reserved(page_of(at<void>(first)), {static_cast<uint32_t>((last - first) >> kPageShift)});
+  if (!placed_) placed_ = true;
+  return {first, last};
+}
+
 void PageMap::note_reserved(PageId first, PageCount pages) {
-  first_reserved_.store(min(first_reserved().value, first.value), kRelaxed);
-  end_reserved_.store(max(end_reserved().value, (first + pages).value), kRelaxed);
+  const uint32_t end = (first + pages).value;
+  uint32_t lowest = first_reserved_.load(kRelaxed);
+  while (first.value < lowest && !first_reserved_.compare_exchange_weak(lowest, first.value, kRelaxed)) {
+  }
+  uint32_t highest = end_reserved_.load(kRelaxed);
+  while (end > highest && !end_reserved_.compare_exchange_weak(highest, end, kRelaxed)) {
+  }
 }
 
 // False if the range lies outside of the window, or the OS refuses.
@@ -151,16 +178,16 @@ bool PageMap::release_unused(Reservation reservation) {
   return true;
 }
 
-void* PageMap::take_chunk() {
-  if (newest_.empty()) return nullptr;
-  void* chunk = at<void>(newest_.next);
-  newest_.next += kChunkSize;
+void* PageMap::Reservation::take() {
+  if (empty()) return nullptr;
+  void* const chunk = at<void>(next);
+  next += kChunkSize;
   return chunk;
 }
 
-bool PageMap::untake_chunk(void* chunk) {
-  if (newest_.next != address_of(chunk) + kChunkSize) return false;
-  newest_.next = address_of(chunk);
+bool PageMap::Reservation::untake(void* chunk) {
+  if (next != address_of(chunk) + kChunkSize) return false;
+  next = address_of(chunk);
   return true;
 }
 

@@ -24,6 +24,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/thread_relative.h"
 #include "base/units.h"
 #include "size/class_table.h"
 #include "span/span.h"
@@ -68,8 +69,8 @@ class PageEntry {
   uint64_t word_ = 0;
 };
 
-// One chunk. Guarded by the span store's lock; but the owner of pages in use reads without it whether the paging is
-// small, as it then stays so, and which of its own pages are dirty.
+// One chunk. Guarded by the lock of its span store; but the owner of pages in use reads without it whether the paging
+// is small, as it then stays so, and which of its own pages are dirty; and any thread reads of which store it is.
 struct Chunk {
   // True if the two are one mapping to the OS where they are neighbours, or none is ours.
   bool is_like(const Chunk& other) const { return is_ours == other.is_ours && (!is_ours || paging == other.paging); }
@@ -93,6 +94,7 @@ struct Chunk {
   Paging paging = Paging::kSmall;             // as the OS was last advised
   bool is_ours = false;                       // its addresses are usable memory
   bool is_free = false;                       // as a whole, in one of the span store's bins
+  uint8_t store = 0;                          // one more than the number of its span store, for ever; 0: none yet
 };
 
 class PageMap {
@@ -103,32 +105,24 @@ class PageMap {
   // OS refuses even the smallest one.
   bool open();
 
-  // Addresses in the window that are reserved, and of which nothing is known yet.
+  // Addresses in the window that are reserved, and of which nothing is known yet. A span store has one, under its lock.
   struct Reservation {
     uintptr_t next = 0;  // its next chunk
     uintptr_t end = 0;
     bool empty() const { return next == end; }
+    // One more chunk, to be committed; null if there is none left.
+    void* take();
+    // Puts a chunk back; false if another has been taken since.
+    bool untake(void* chunk);
+    // All that is left of it.
+    Reservation take_rest() { return exchange(*this, {next, next}); }
   };
 
-  // Functions for the newest reservation. The caller holds the span store's lock.
+  // System calls, made without a lock; the caller has the addresses detached.
 
-  // One more chunk, to be committed; null if there is none left.
-  void* take_chunk();
-  // Puts a chunk back, if none has been taken since.
-  bool untake_chunk(void* chunk);
-  // All that is left; the window has none then.
-  Reservation take_unused() { return exchange(newest_, {newest_.next, newest_.next}); }
-  bool has_none() const { return newest_.empty(); }
-  // Where the next reservation should begin.
-  uintptr_t end() const { return newest_.end; }
-  // Puts one in the place of the newest, which is used up.
-  void use(Reservation reservation) { newest_ = reservation; }
-
-  // System calls, made without the lock; the caller has the addresses detached.
-
-  // Another reservation, its arrays writable, behind `end` if the OS agrees; an empty one if it refuses or the window
-  // is full. By one thread at a time.
-  Reservation reserve_more(uintptr_t end);
+  // Another reservation for the span store of that number, its arrays writable, behind the newest one if the OS agrees;
+  // an empty one if it refuses or the window is full. For each store by one thread at a time.
+  Reservation reserve_more(uint8_t store);
   // Makes a chunk that was taken readable, writable and zero; false if the OS refuses.
   bool commit_chunk(void* chunk);
   // Gives a chunk's addresses back; false if the OS does not take them.
@@ -156,6 +150,13 @@ class PageMap {
   }
   void set_class(PageId page, ScaledClass scaled_class) { classes_[page.value].store(scaled_class, kRelaxed); }
   Chunk& chunk(PageId page) { return chunks_[page.chunk()]; }
+  // True if the page's chunk belongs to the span store of that number. Needs no lock.
+  bool is_of_store(PageId page, uint8_t store) const { return load_shared(chunks_[page.chunk()].store) == store + 1; }
+  // The number of the store that the page's chunk belongs to; 0 of a page that was never reserved.
+  uint8_t store_of(PageId page) const {
+    const uint8_t store = load_shared(chunks_[page.chunk()].store);
+    return store != 0 ? static_cast<uint8_t>(store - 1) : uint8_t{0};
+  }
 
   // How many chunks there may be before runs are refused new ones: half of the window, so that small blocks always have
   // a place; and half of a limit on address space, since chunks in use in part keep theirs, and what else the process
@@ -176,10 +177,14 @@ class PageMap {
     visit(address_of(chunks_ + first.chunk()), address_of(chunks_ + end.chunk()));
   }
 
+  // False under a limit on addresses, which reservations count against.
+  bool has_addresses_to_spare() const { return may_double_; }
   size_t bytes_reserved() const { return reserved_.load(kRelaxed); }
   size_t bytes_of_arrays() const { return array_bytes_; }
 
  private:
+  Reservation reserve();
+  Reservation reserve(uintptr_t hint, size_t bytes);
   void note_reserved(PageId first, PageCount pages);
   bool make_arrays_writable(uintptr_t start, uintptr_t end);
 
@@ -193,13 +198,15 @@ class PageMap {
   size_t array_bytes_ = 0;
   size_t chunks_for_runs_ = 0;
 
-  // What each new chunk writes.
-  alignas(kCacheLine) Reservation newest_;
-  Atomic<size_t> reserved_{0};
+  // What each reservation writes.
+  alignas(kCacheLine) Atomic<size_t> reserved_{0};
   Atomic<uint32_t> first_reserved_{UINT32_MAX};
   Atomic<uint32_t> end_reserved_{0};
+  Atomic<uintptr_t> next_place_{0};  // where the next reservation should begin
+  Atomic<size_t> unit_{0};           // how much to reserve at once
+  Atomic<bool> has_first_{false};    // nobody has taken the first reservation yet
+  Reservation first_;
   bool placed_ = false;  // the base is final
-  size_t unit_ = 0;      // how much to reserve at once
   bool may_double_ = false;
 };
 

@@ -14,12 +14,6 @@ namespace {
 
 constexpr size_t kWords = kPagesPerChunk / 64;
 
-// Any run of this length holds an aligned start for `pages`. A chunk is aligned to its own length, so that a whole one
-// always does.
-PageCount run_with(PageCount pages, PageCount alignment) {
-  return {min<uint32_t>(pages.value + alignment.value - 1, kPagesPerChunk)};
-}
-
 }  // namespace
 
 Span* SpanStore::Bins::shortest(PageCount at_least) const {
@@ -32,6 +26,12 @@ Span* SpanStore::Bins::shortest(PageCount at_least) const {
   return nullptr;
 }
 
+uint32_t SpanStore::Bins::longest() const {
+  for (size_t word = kWords; word-- != 0;)
+    if (occupied[word] != 0) return static_cast<uint32_t>(word * 64) + log2_floor(occupied[word]) + 1;
+  return 0;
+}
+
 // A span that costs no fault, one of the paging first; null if there is none.
 Span* SpanStore::locate_dirty(PageCount pages, Paging paging) {
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
@@ -40,11 +40,12 @@ Span* SpanStore::locate_dirty(PageCount pages, Paging paging) {
 }
 
 // A dirty span if there is one, else one that the OS must still back. The span is in no bin afterwards.
-Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
+Span* SpanStore::locate_free(PageCount pages, Paging paging, Wanted wanted, bool is_for_run) {
   bool wants_huge = paging == Paging::kHuge;
   for (bool refused = false;;) {
     prepare_records();
     Span* span = locate_dirty(pages, paging);
+    if (span == nullptr && wanted == Wanted::kDirty) return nullptr;
     if (span == nullptr && wants_huge && extend_wilderness(pages)) return wilderness_;
     wants_huge = false;  // where it is refused a chunk for it may do as small pages
     if (span == nullptr) span = bins(Paging::kSmall, false).shortest(pages);
@@ -119,10 +120,10 @@ Span* SpanStore::cut(Span* span, PageCount pages) {
 }
 
 Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
-  return allocate_some(pages, alignment, paging, 1).front();
+  return allocate_some(pages, alignment, paging, 1, Wanted::kAny).front();
 }
 
-SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most) {
+SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most, Wanted wanted) {
   SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
   const PageCount run = run_with(pages, alignment);
   FirstTouch first_touch = FirstTouch::kNone;
@@ -130,7 +131,7 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
   Span* first = nullptr;
   {
     LockGuard guard(lock_);
-    first = locate_free(run, paging);
+    first = locate_free(run, paging, wanted);
     if (first != nullptr) first = take_located(first, pages, alignment, paging, &first_touch);
     if (first == nullptr) return batch;
     batch.push_back(first);
@@ -144,7 +145,7 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
       batch.push_back(span);
     }
     if (first->grew) purge_for_growth();
-    if (wake_event_ != nullptr && chunks_ > 1) wake_event_->summon();
+    summon_as_due();
   }
   // Without the lock, since it may take long.
   char* const start = page_map_.start_of(first->first);
@@ -196,12 +197,6 @@ Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, 
     span->backed = true;
   }
   return span;
-}
-
-bool SpanStore::has_dirty(PageCount pages, PageCount alignment) {
-  LockGuard guard(lock_);
-  const PageCount run = run_with(pages, alignment);
-  return bins(Paging::kSmall, true).shortest(run) != nullptr || bins(Paging::kHuge, true).shortest(run) != nullptr;
 }
 
 void SpanStore::free(Span* span, PageCount touched) {
@@ -286,6 +281,7 @@ void SpanStore::insert(Span* span) {
   const uint32_t bin = span->pages.value - 1;
   home.by_length[bin].push_front(span);
   home.occupied[bin / 64] |= uint64_t{1} << (bin % 64);
+  if (span->dirty) note_longest_dirty();
   if (span->aging) {
     span->freed_at = os::milliseconds();
     age_list(span->paging).push_back(span);
@@ -302,7 +298,10 @@ void SpanStore::remove(Span* span) {
   home.by_length[bin].remove(span);
   if (home.by_length[bin].empty()) home.occupied[bin / 64] &= ~(uint64_t{1} << (bin % 64));
   if (span->aging) age_no_longer(span);
-  if (span->dirty) dirty_pages_ -= count_dirty(*span);
+  if (span->dirty) {
+    dirty_pages_ -= count_dirty(*span);
+    note_longest_dirty();
+  }
   free_pages_ -= span->pages.value;
   page_map_.set_entry(span->first, PageEntry());
   page_map_.set_entry(span->first + (span->pages - PageCount{1}), PageEntry());
@@ -310,6 +309,11 @@ void SpanStore::remove(Span* span) {
   chunk.is_free = false;
   chunk.free_pages -= span->pages.value;
   span->free = false;
+}
+
+void SpanStore::note_longest_dirty() {
+  const uint32_t longest = max(bins(Paging::kSmall, true).longest(), bins(Paging::kHuge, true).longest());
+  if (longest != longest_dirty_.load(kRelaxed)) longest_dirty_.store(longest, kRelaxed);
 }
 
 uint32_t SpanStore::count_dirty(const Span& span) {
@@ -329,7 +333,8 @@ void SpanStore::count_growth(PageId first, PageCount pages) {
   const size_t clean = pages.value - chunk.count_dirty(first.in_chunk(), pages);
   if (clean == 0) return;
   const size_t gone = chunk.count_gone(first.in_chunk(), pages);
-  bytes_grown_.store(bytes_grown_.load(kRelaxed) + clean * kPageSize, kRelaxed);
+  bytes_grown_ += clean * kPageSize;
+  totals_.bytes_grown.fetch_add(clean * kPageSize, kRelaxed);
   budget_.took(gone * kPageSize, most_kept());
   if (!aged_.is_empty()) [[unlikely]]
     bytes_refaulted_ += aged_.took(gone * kPageSize, os::milliseconds());

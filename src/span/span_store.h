@@ -1,4 +1,5 @@
-// SpanStore: all chunks, and every free span.
+// SpanStore: chunks, and every free span in them. Where a process has many processors several stores stand beside each
+// other (span/span_stores.h), each with chunks of its own.
 //
 // Free spans lie in bins, one a length, those with memory behind them (dirty) apart from the clean ones: a request is
 // served by the shortest dirty span that fits, then by the shortest clean one, then from a new chunk. What is freed
@@ -20,7 +21,8 @@
 //   aging_pages_       == number of those in the lists of ages that lie in OS pages which one free span fills: where OS
 //                         pages are longer than ours, the others wait until their neighbours are free
 //   held_pages_        == number of pages that are not free, or are dirty: what the footprint counts of the store
-//   chunks_            == number of chunks that are ours;   splits_ == number of neighbours that are not alike
+//   chunks_            == number of chunks that are ours;   splits_ == number of neighbours that are not alike, where
+//                         another store's chunk is like none
 //   no two free spans of one chunk are neighbours; what is detached counts as allocated
 //   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,
 //   and each but the last ends one
@@ -65,6 +67,13 @@ enum class PageUse : uint8_t { kFree, kSlab, kRun, kRecords, kOther };
 // What became of the oldest empty memory: purged, refused by the OS, or not due, as there is none or it is too young.
 enum class Purge { kDone, kRefused, kNotDue };
 
+// What all span stores of a process share. Each counts in them what it takes and gives back.
+struct SpanTotals {
+  Atomic<size_t> chunks{0};       // that are ours
+  Atomic<uint32_t> splits{0};     // neighbours that are not alike
+  Atomic<size_t> bytes_grown{0};  // of spans handed out so far that the OS had yet to back
+};
+
 struct SpanStatistics {
   size_t chunks = 0;
   size_t bytes_dirty = 0;      // in free spans, those detached included
@@ -81,8 +90,16 @@ class SpanStore {
   // The part of a huge page, or of a span in one, that is worth breaking it for: one in so many.
   static constexpr uint32_t kPartWorthBreaking = 4;
 
-  constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge, Footprint& footprint)
-      : page_map_(page_map), gauge_(gauge), arena_(arena), footprint_(footprint), records_(arena) {}
+  // `number`: by which the page map tells its chunks from those of other stores.
+  constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge, Footprint& footprint,
+                      SpanTotals& totals, uint8_t number = 0)
+      : page_map_(page_map),
+        gauge_(gauge),
+        arena_(arena),
+        footprint_(footprint),
+        totals_(totals),
+        number_(number),
+        records_(arena) {}
 
   void set_retention(Retention retention) {
     bound_retention(retention.bytes, retention.bytes);
@@ -120,10 +137,13 @@ class SpanStore {
   // touch timed; it still reads as it did.
   Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
   // Up to `most` such spans, the first of which is to be used first: beyond one, only what would cost no fault. None if
-  // the OS refuses. O(most).
-  SpanBatch allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most);
-  // True if such a span would come from dirty memory now; the answer may change at once.
-  bool has_dirty(PageCount pages, PageCount alignment);
+  // the OS refuses, or if only dirty memory is wanted and there is none. O(most).
+  enum class Wanted { kAny, kDirty };
+  SpanBatch allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most, Wanted wanted);
+  // True if such a span would come from dirty memory now; the answer may change at once. Needs no lock.
+  bool has_dirty(PageCount pages, PageCount alignment) const {
+    return longest_dirty_.load(kRelaxed) >= run_with(pages, alignment).value;
+  }
 
   // Takes back a span of which the first `touched` pages may have been written; entries and classes of its pages are 0.
   void free(Span* span, PageCount touched);
@@ -140,9 +160,9 @@ class SpanStore {
   // thread that has a run's start finds the run by it, without a lock.
 
   // The start of a run, a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if the OS refuses,
-  // or if the part of the window that runs may have is used up. Memory that was used before is not cleared. O(1) up to
-  // a chunk, else O(chunks).
-  void* allocate_run(PageCount pages, PageCount alignment);
+  // or if the part of the window that runs may have is used up, or if only dirty memory is wanted and there is none, or
+  // the run is longer than a chunk. Memory that was used before is not cleared. O(1) up to a chunk, else O(chunks).
+  void* allocate_run(PageCount pages, PageCount alignment, Wanted wanted = Wanted::kAny);
   // Makes the first `bytes` of a run that was just allocated read as zero, or of the pages that were just added to one.
   // Pages that are clean are not touched.
   void clear_run(void* start, size_t bytes);
@@ -189,8 +209,8 @@ class SpanStore {
   // True if something will be overdue some day.
   bool ages();
 
-  // Bytes of spans handed out so far that the OS had yet to back. Needs no lock.
-  constexpr const Atomic<size_t>& bytes_grown() const { return bytes_grown_; }
+  // As SpanTotals has it. Needs no lock.
+  constexpr const Atomic<size_t>& bytes_grown() const { return totals_.bytes_grown; }
 
   // What each page of the chunk is for; false if its addresses are not ours at present. The wilderness, and spans that
   // a thread has detached, count as free.
@@ -212,6 +232,7 @@ class SpanStore {
     BinList by_length[kPagesPerChunk];
     uint64_t occupied[kPagesPerChunk / 64] = {};
     Span* shortest(PageCount at_least) const;
+    uint32_t longest() const;  // pages; 0 if all are empty
   };
 
   // Which memory of a span may be touched and timed for the gauge.
@@ -219,7 +240,7 @@ class SpanStore {
   enum class Held { kNow, kAlready };  // when the footprint counts what is taken
   Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch,
                      Held held = Held::kNow) SNUG_REQUIRES(lock_);
-  Span* locate_free(PageCount pages, Paging paging, bool is_for_run = false) SNUG_REQUIRES(lock_);
+  Span* locate_free(PageCount pages, Paging paging, Wanted wanted, bool is_for_run = false) SNUG_REQUIRES(lock_);
   Span* locate_dirty(PageCount pages, Paging paging) SNUG_REQUIRES(lock_);
   bool extend_wilderness(PageCount pages) SNUG_REQUIRES(lock_);
   bool begin_wilderness(Span* chunk) SNUG_REQUIRES(lock_);
@@ -236,14 +257,15 @@ class SpanStore {
   bool advise_chunk(Span* chunk, Paging paging) SNUG_REQUIRES(lock_);
   // The OS is told by the caller, without the lock, before or after.
   void note_mapping(PageId chunk, bool is_ours, Paging paging) SNUG_REQUIRES(lock_);
-  bool may_split_mappings() const SNUG_REQUIRES(lock_);
+  void count_chunk(bool is_ours) SNUG_REQUIRES(lock_);
+  bool may_split_mappings() const;
   void note_released(Span* span) SNUG_REQUIRES(lock_);
   bool leave_huge_paging(const Span& span) SNUG_REQUIRES(lock_);
   bool add_chunk() SNUG_REQUIRES(lock_);
   bool retake_chunk() SNUG_REQUIRES(lock_);
   bool reserve() SNUG_REQUIRES(lock_);
   bool await_others() SNUG_REQUIRES(lock_);
-  Span* take_in_one_chunk(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
+  Span* take_in_one_chunk(PageCount pages, PageCount alignment, Wanted wanted) SNUG_REQUIRES(lock_);
   // For a run longer than a chunk. Null if the OS refuses, or if runs may have no more of the window. Drops the lock
   // for system calls and waits.
   Span* take_over_chunks(PageCount pages) SNUG_REQUIRES(lock_);
@@ -252,7 +274,7 @@ class SpanStore {
   Span* take_for_run(PageId at, PageCount most) SNUG_REQUIRES(lock_);
   bool backs_rest(const Span& span, PageCount most) SNUG_REQUIRES(lock_);
   bool hold_for_run(PageId at, PageCount pages) SNUG_REQUIRES(lock_);
-  bool may_extend_for_runs() const SNUG_REQUIRES(lock_) { return chunks_ < page_map_.chunks_for_runs(); }
+  bool may_extend_for_runs() const { return totals_.chunks.load(kRelaxed) < page_map_.chunks_for_runs(); }
   void put_in_run(Span* span) SNUG_REQUIRES(lock_);
   bool is_followed_by_free(PageId end, PageCount pages) const SNUG_REQUIRES(lock_);
   bool lengthen_run(Span* first, PageCount more) SNUG_REQUIRES(lock_);
@@ -269,6 +291,9 @@ class SpanStore {
   const char* check_chunks() SNUG_REQUIRES(lock_);
   const char* check_mappings() SNUG_REQUIRES(lock_);
   const char* check_runs() SNUG_REQUIRES(lock_);
+  bool is_ours(PageId chunk) const { return page_map_.is_of_store(chunk, number_); }
+  // The chunk; one that is not ours looks like addresses that nobody has.
+  Chunk look_at(PageId chunk) const { return is_ours(chunk) ? page_map_.chunk(chunk) : Chunk(); }
   uint32_t count_dirty(const Span& span) SNUG_REQUIRES(lock_);
   static uint32_t pages_in_os_page() { return static_cast<uint32_t>(max(os::page_size(), kPageSize) >> kPageShift); }
   static Pair<uint32_t, uint32_t> whole_os_pages(const Span& span);
@@ -276,6 +301,9 @@ class SpanStore {
   void mark_dirty(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   void count_growth(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   size_t count_clean(const Span& span) SNUG_REQUIRES(lock_) { return span.pages.value - count_dirty(span); }
+  void summon_as_due() const {
+    if (wake_event_ != nullptr && totals_.chunks.load(kRelaxed) > 1) wake_event_->summon();
+  }
   bool hold(size_t pages) SNUG_REQUIRES(lock_);
   void hold_anyway(size_t pages) SNUG_REQUIRES(lock_);
   void let_go(size_t pages) SNUG_REQUIRES(lock_);
@@ -297,6 +325,12 @@ class SpanStore {
   Span* any_dirty() SNUG_REQUIRES(lock_);
   Span* oldest_of_huge_pages() SNUG_REQUIRES(lock_);
   void age_no_longer(Span* span) SNUG_REQUIRES(lock_);
+  // Any run of this length holds an aligned start for `pages`. A chunk is aligned to its own length, so that a whole
+  // one always does.
+  static PageCount run_with(PageCount pages, PageCount alignment) {
+    return {min<uint32_t>(pages.value + alignment.value - 1, kPagesPerChunk)};
+  }
+  void note_longest_dirty() SNUG_REQUIRES(lock_);
   // A huge page is broken once a quarter of it is free, and not for less.
   static bool is_worth_breaking(const Chunk& chunk) { return chunk.free_pages * kPartWorthBreaking >= kPagesPerChunk; }
   AgeList& age_list(Paging paging) SNUG_REQUIRES(lock_) { return ages_[static_cast<size_t>(paging)]; }
@@ -309,9 +343,14 @@ class SpanStore {
   HugePageGauge& gauge_;
   MetaArena& arena_;
   Footprint& footprint_;
+  SpanTotals& totals_;
+  const uint8_t number_;
   WakeEvent* wake_event_ = nullptr;
   Atomic<size_t> retain_{Retention{}.bytes};
   Atomic<size_t> retain_in_use_{Retention{}.bytes};
+
+  // What other stores read.
+  alignas(kCacheLine) Atomic<uint32_t> longest_dirty_{0};  // pages, of the free spans with dirty ones
 
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;
@@ -319,6 +358,7 @@ class SpanStore {
   KeptBudget budget_ SNUG_GUARDED_BY(lock_);
   KeptByAge by_age_;
   bool reserves_ SNUG_GUARDED_BY(lock_) = false;  // a thread is reserving addresses
+  PageMap::Reservation newest_ SNUG_GUARDED_BY(lock_);
   RecordPool<Span> records_ SNUG_GUARDED_BY(lock_);
   Bins bins_[2][2] SNUG_GUARDED_BY(lock_);  // by paging; clean, dirty
   Span* wilderness_ SNUG_GUARDED_BY(lock_) = nullptr;
@@ -336,14 +376,13 @@ class SpanStore {
   size_t bytes_purged_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_refaulted_ SNUG_GUARDED_BY(lock_) = 0;
   GivenLately aged_ SNUG_GUARDED_BY(lock_);
-  // The part of bytes_grown_ for which as much was purged, or nothing was left to purge.
+  size_t bytes_grown_ SNUG_GUARDED_BY(lock_) = 0;  // the part of the total that is of this store
+  // The part of that for which as much was purged, or nothing was left to purge.
   size_t made_way_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_missing_ SNUG_GUARDED_BY(lock_) = 0;  // purged lately, and not taken again in huge pages so far
   // Milliseconds: when the first of those was purged, or a huge page last taken.
   uint32_t refaulted_since_ SNUG_GUARDED_BY(lock_) = 0;
   uint32_t splits_ SNUG_GUARDED_BY(lock_) = 0;  // neighbours of which only one is ours, or of different paging
-  // Refills read it while large blocks are kept.
-  alignas(kCacheLine) Atomic<size_t> bytes_grown_{0};
 };
 
 }  // namespace snug

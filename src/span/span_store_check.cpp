@@ -10,7 +10,7 @@ const char* SpanStore::check_chunks() {
   size_t found = 0;
   for (PageId chunk = page_map_.first_reserved(); chunk < page_map_.end_reserved();
        chunk = chunk + PageCount{kPagesPerChunk}) {
-    if (!page_map_.chunk(chunk).is_ours) continue;
+    if (!look_at(chunk).is_ours) continue;
     const size_t before = found;
     for (uint32_t i = 0; i < kPagesPerChunk;) {
       const PageEntry entry = page_map_.entry(chunk + PageCount{i});
@@ -38,7 +38,7 @@ const char* SpanStore::check_mappings() {
   Chunk before;
   const PageCount one{kPagesPerChunk};
   for (PageId chunk = page_map_.first_reserved(); chunk < page_map_.end_reserved(); chunk = chunk + one) {
-    const Chunk& record = page_map_.chunk(chunk);
+    const Chunk record = look_at(chunk);
     chunks += record.is_ours ? 1 : 0;
     splits += record.is_like(before) ? 0 : 1;
     before = record;
@@ -51,7 +51,7 @@ const char* SpanStore::check_runs() {
   size_t runs = 0;
   size_t run_pages = 0;
   for (PageId page = page_map_.first_reserved(); page < page_map_.end_reserved(); page = page + PageCount{1}) {
-    if (page.in_chunk() == 0 && !page_map_.chunk(page).is_ours) {
+    if (page.in_chunk() == 0 && !look_at(page).is_ours) {
       page = page + PageCount{kPagesPerChunk - 1};
       continue;
     }
@@ -110,7 +110,9 @@ const char* SpanStore::check() {
   }
   for (PageId page = page_map_.first_reserved(); page < page_map_.end_reserved();
        page = page + PageCount{kPagesPerChunk})
-    free_chunks -= page_map_.chunk(page).is_free ? 1 : 0;
+    free_chunks -= look_at(page).is_free ? 1 : 0;
+  if (longest_dirty_.load(kRelaxed) != max(bins_[0][1].longest(), bins_[1][1].longest()))
+    return "span store: the longest dirty span is another";
   if (free_chunks != 0) return "span store: a chunk that is in no bin counts as free";
   if (wilderness_ != nullptr && page_map_.entry(wilderness_->first).is_free_span())
     return "span store: the wilderness lies in a bin";

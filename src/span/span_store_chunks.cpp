@@ -52,24 +52,32 @@ bool SpanStore::advise_chunk(Span* chunk, Paging paging) {
 void SpanStore::note_mapping(PageId chunk, bool is_ours, Paging paging) {
   Chunk& record = page_map_.chunk(chunk);
   const PageCount one{kPagesPerChunk};
+  const uint32_t splits_before = splits_;
   for (const bool is_behind : FixedArray{false, true}) {
     const bool is_edge = is_behind ? chunk.value + one.value >= page_map_.page_limit() : chunk.value == 0;
-    const Chunk neighbour = is_edge ? Chunk() : page_map_.chunk(is_behind ? chunk + one : chunk - one);
+    const Chunk neighbour = is_edge ? Chunk() : look_at(is_behind ? chunk + one : chunk - one);
     const bool met = !record.is_like(neighbour);
     const bool meets = is_ours != neighbour.is_ours || (is_ours && paging != neighbour.paging);
     splits_ += (meets ? 1 : 0) - (met ? 1 : 0);
   }
+  totals_.splits.fetch_add(splits_ - splits_before, kRelaxed);
+  if (is_ours != record.is_ours) count_chunk(is_ours);
   record.is_ours = is_ours;
   store_shared(record.paging, paging);
 }
 
-bool SpanStore::may_split_mappings() const { return splits_ < kMostSplits; }
+void SpanStore::count_chunk(bool is_ours) {
+  const size_t step = is_ours ? 1 : SIZE_MAX;
+  chunks_ += step;
+  totals_.chunks.fetch_add(step, kRelaxed);
+}
+
+bool SpanStore::may_split_mappings() const { return totals_.splits.load(kRelaxed) < kMostSplits; }
 
 // The chunk's addresses are gone, and its span is in no bin.
 void SpanStore::note_released(Span* span) {
   note_mapping(span->first, false, Paging::kSmall);
   released_.push_front(span);
-  --chunks_;
 }
 
 // Moves the chunk's free spans to the bins of small paging. True if the OS has yet to be advised, which the caller does
@@ -104,11 +112,11 @@ bool SpanStore::prepare_for_holes(const Span& span, size_t bytes) {
 
 // Puts a new chunk into the bins, or reserves addresses for one.
 bool SpanStore::add_chunk() {
-  void* start = page_map_.take_chunk();
+  void* start = newest_.take();
   if (start == nullptr) return reserve();
   Span* span = records_.make();
   if (span == nullptr) {
-    page_map_.untake_chunk(start);
+    newest_.untake(start);
     return false;
   }
   span->first = page_map_.page_of(start);
@@ -120,11 +128,10 @@ bool SpanStore::add_chunk() {
   }
   if (committed) {
     note_mapping(span->first, true, Paging::kSmall);
-    ++chunks_;
     insert(span);
     return true;
   }
-  if (!reserves_ && page_map_.untake_chunk(start)) {
+  if (!reserves_ && newest_.untake(start)) {
     records_.recycle(span);
     return false;
   }
@@ -151,7 +158,6 @@ bool SpanStore::retake_chunk() {
     return false;
   }
   note_mapping(span->first, true, Paging::kSmall);
-  ++chunks_;
   insert(span);
   return true;
 }
@@ -180,15 +186,14 @@ bool SpanStore::read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) {
 bool SpanStore::reserve() {
   if (reserves_) return await_others();
   reserves_ = true;
-  const uintptr_t end = page_map_.end();
   PageMap::Reservation more;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
-    more = page_map_.reserve_more(end);
+    more = page_map_.reserve_more(number_);
   }
   reserves_ = false;
   if (more.empty()) return false;
-  page_map_.use(more);
+  newest_ = more;
   return true;
 }
 
@@ -207,13 +212,13 @@ bool SpanStore::release_addresses() {
   LockGuard guard(lock_);
   retire_wilderness();
   bool any = false;
-  if (const PageMap::Reservation unused = page_map_.take_unused(); !unused.empty()) {
+  if (const PageMap::Reservation unused = newest_.take_rest(); !unused.empty()) {
     bool gone = false;
     {
       const UnlockedScope unlocked(lock_, in_flight_);
       gone = page_map_.release_unused(unused);
     }
-    if (!gone && !reserves_ && page_map_.has_none()) page_map_.use(unused);
+    if (!gone && !reserves_ && newest_.empty()) newest_ = unused;
     any = gone;
   }
   for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {

@@ -247,7 +247,7 @@ void SpanStore::purge_as_due() {
 // oldest first: a few runs for each span, the rest with the next ones. Spans freed of late stay, as they are likely to
 // fit soon. Where KeptByAge is in force, the bound falls as more is in use, and excess goes whatever its age.
 void SpanStore::purge_for_growth() {
-  const size_t grown = bytes_grown_.load(kRelaxed);
+  const size_t grown = bytes_grown_;
   uint32_t runs = 0;
   for (; made_way_ < grown; ++runs) {
     if (runs == kAtATime) return;

@@ -57,7 +57,7 @@ void SpanStore::stock_arena() {
   LockGuard guard(lock_);
   Span* span = any_free();
   if (span == nullptr) {
-    span = locate_free({1}, Paging::kSmall);
+    span = locate_free({1}, Paging::kSmall, Wanted::kAny);
     if (span == nullptr) return;
     insert(span);
   }

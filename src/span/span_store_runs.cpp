@@ -12,22 +12,23 @@
 #include "span/span_store.h"
 
 namespace snug {
-void* SpanStore::allocate_run(PageCount pages, PageCount alignment) {
+void* SpanStore::allocate_run(PageCount pages, PageCount alignment, Wanted wanted) {
   const bool is_long = pages.value > kPagesPerChunk;
+  if (is_long && wanted == Wanted::kDirty) return nullptr;
   LockGuard guard(lock_);
-  Span* const first = is_long ? take_over_chunks(pages) : take_in_one_chunk(pages, alignment);
+  Span* const first = is_long ? take_over_chunks(pages) : take_in_one_chunk(pages, alignment, wanted);
   if (first == nullptr) return nullptr;
   ++runs_;
   run_pages_ += first->run.value;
   if (first->grew) purge_for_growth();
-  if (wake_event_ != nullptr && chunks_ > 1) wake_event_->summon();
+  summon_as_due();
   return page_map_.start_of(first->first);
 }
 
 // The lock is held, here and in all private functions below; it is dropped during system calls.
-Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
+Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment, Wanted wanted) {
   const PageCount longest{kPagesPerChunk};
-  Span* span = locate_free(min(pages + alignment - PageCount{1}, longest), Paging::kSmall, true);
+  Span* span = locate_free(min(pages + alignment - PageCount{1}, longest), Paging::kSmall, wanted, true);
   if (span != nullptr) span = take_located(span, pages, alignment, Paging::kSmall, nullptr);
   if (span == nullptr) return nullptr;
   put_in_run(span);
@@ -41,7 +42,7 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
 Span* SpanStore::take_over_chunks(PageCount pages) {
   for (uint32_t tries = 2 * (pages.value / kPagesPerChunk + 1);; tries -= min(tries, 1u)) {
     prepare_records();
-    if (const Optional<PageId> first = ChunkRow(page_map_, pages, Paging::kSmall).find())
+    if (const Optional<PageId> first = ChunkRow(page_map_, number_, pages, Paging::kSmall).find())
       return take_row(*first, pages);
     if (!may_extend_for_runs()) return nullptr;
     const bool supplied = supply_chunk(Paging::kSmall, tries != 0 ? Supply::kAny : Supply::kNew) ||
@@ -217,7 +218,7 @@ void SpanStore::insert_freed(SpanBatch& batch) {
 
 bool SpanStore::is_followed_by_free(PageId end, PageCount pages) const {
   for (;;) {
-    if (end.value >= page_map_.page_limit() || !page_map_.entry(end).is_free_span()) return false;
+    if (end.value >= page_map_.page_limit() || !is_ours(end) || !page_map_.entry(end).is_free_span()) return false;
     const PageCount free = page_map_.entry(end).record<Span>()->pages;
     if (free >= pages) return true;
     pages = pages - free;

@@ -14,11 +14,12 @@ bool lies_across(void* const* first, void* const* last) {
 size_t size_index(size_t places) { return log2_floor(places) - log2_floor(ArrayStore::kLeastPlaces); }
 }  // namespace
 
-// Takes a free array, or returns null.
+// Takes a free array, or cuts a new one; null if the OS refuses memory.
 void** ArrayStore::pop(size_t places) {
   void**& first = free_[size_index(places)];
   void** array = first;
-  if (array != nullptr) first = static_cast<void**>(array[0]);
+  if (array == nullptr) return cut(places);
+  first = static_cast<void**>(array[0]);
   return array;
 }
 
@@ -28,21 +29,17 @@ void ArrayStore::push(void** array, size_t places) {
   first = array;
 }
 
-// Allocates a new array.
 void** ArrayStore::cut(size_t places) {
   for (;;) {
-    auto* null = static_cast<void**>(arena_.allocate((1 + places) * sizeof(void*)));
+    auto* null = static_cast<void**>(piece_.cut((1 + places) * sizeof(void*)));
     if (null == nullptr) return nullptr;
     if (!lies_across(null, null + 1 + places)) return null + 1;
   }
 }
 
 void** ArrayStore::take(size_t places) {
-  {
-    LockGuard guard(lock_);
-    if (void** array = pop(places); array != nullptr) return array;
-  }
-  return cut(places);
+  LockGuard guard(lock_);
+  return pop(places);
 }
 
 void ArrayStore::give(void** array, size_t places) {
@@ -51,18 +48,11 @@ void ArrayStore::give(void** array, size_t places) {
 }
 
 void** ArrayStore::exchange(void** array, size_t had, size_t held, size_t places) {
-  {
-    LockGuard guard(lock_);
-    if (void** other = pop(places); other != nullptr) {
-      memcpy(other, array, held * sizeof(void*));
-      push(array, had);
-      return other;
-    }
-  }
-  void** other = cut(places);
+  LockGuard guard(lock_);
+  void** const other = pop(places);
   if (other == nullptr) return nullptr;
   memcpy(other, array, held * sizeof(void*));
-  give(array, had);
+  push(array, had);
   return other;
 }
 

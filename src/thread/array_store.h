@@ -8,6 +8,7 @@
 #include "base/algorithm.h"
 #include "base/lock.h"
 #include "span/meta_arena.h"
+#include "span/per_home.h"
 
 namespace snug {
 
@@ -16,7 +17,7 @@ class alignas(kCacheLine) ArrayStore {
   static constexpr size_t kLeastPlaces = 16;
   static constexpr size_t kMostPlaces = 1024;
 
-  explicit constexpr ArrayStore(MetaArena& arena) : arena_(arena) {}
+  explicit constexpr ArrayStore(MetaArena& arena) : piece_(arena, kPiece) {}
 
   // An array of `places` (a power of two in range); null if the OS refuses memory. Thread-safe.
   void** take(size_t places);
@@ -30,15 +31,18 @@ class alignas(kCacheLine) ArrayStore {
 
  private:
   static constexpr size_t kSizes = 7;  // 16, 32 … 1024
+  static constexpr size_t kPiece = 4 * kMostPlaces * sizeof(void*);
 
   void** pop(size_t places) SNUG_REQUIRES(lock_);
   void push(void** array, size_t places) SNUG_REQUIRES(lock_);
-  void** cut(size_t places) SNUG_EXCLUDES(lock_);
+  void** cut(size_t places) SNUG_REQUIRES(lock_);
 
-  MetaArena& arena_;
   SharedLock lock_;
+  ArenaPiece piece_ SNUG_GUARDED_BY(lock_);
   void** free_[kSizes] SNUG_GUARDED_BY(lock_) = {};  // linked through their first place
 };
+
+using ArrayStores = PerHome<ArrayStore>;
 
 // Collects arrays and gives all of them back when it ends, under one hold of the lock.
 class ArrayStore::Returns {

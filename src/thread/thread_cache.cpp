@@ -107,8 +107,8 @@ size_t ThreadCache::take_shared(size_t size_class, void** end) {
   const SizeClass& one = sizes(size_class);
   if (array.shared >= one.shared_max || limits_.batching == Batching::kOne) return 0;
   if (heap_.slab_count(size_class) != 0) return 0;
-  const size_t got =
-      registry_.take_shared(size_class, end, clamp<size_t>(array.batch / one.line_group, 1, kSharedGroups));
+  const size_t got = registry_.take_shared(heap_.home(), size_class, end,
+                                           clamp<size_t>(array.batch / one.line_group, 1, kSharedGroups));
   array.shared = static_cast<uint16_t>(array.shared + got);
   return got;
 }

@@ -46,8 +46,8 @@ ThreadCache* ThreadCacheList::make_cache(SlabHeap& heap) {
   LockGuard guard(lock_);
   Unmade<ThreadCache>* place = records_.make();
   if (place == nullptr) return nullptr;
-  auto* cache =
-      ::new (InPlace{place->bytes}) ThreadCache(heap, registry_, arrays_, thread_state, limits_, cache_count_);
+  auto* cache = ::new (InPlace{place->bytes})
+      ThreadCache(heap, registry_, arrays_.at(heap.home()), thread_state, limits_, cache_count_);
   caches_.push_front(cache);
   count_caches(1);
   return cache;

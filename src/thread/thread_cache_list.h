@@ -45,7 +45,7 @@ struct Unmade {
 
 class ThreadCacheList {
  public:
-  constexpr ThreadCacheList(MetaArena& arena, HeapRegistry& registry, ArrayStore& arrays)
+  constexpr ThreadCacheList(MetaArena& arena, HeapRegistry& registry, ArrayStores& arrays)
       : arena_(arena), registry_(registry), arrays_(arrays), records_(arena) {}
 
   // `thread_ends` is called with the cache of an ending thread, and calls end(). False if the OS refuses. To be called
@@ -124,7 +124,7 @@ class ThreadCacheList {
   Atomic<uint32_t> reaped_at_{0};
   MetaArena& arena_;
   HeapRegistry& registry_;
-  ArrayStore& arrays_;
+  ArrayStores& arrays_;
   pthread_key_t key_ = 0;
   Atomic<Key> key_state_{Key::kNone};
   CacheLimits limits_;

@@ -222,7 +222,7 @@ void pressed(std::uint64_t before) {
   setrlimit(RLIMIT_AS, &any);
   const snug_memory m = compare("full", before);
   expect(is_about(m.requested + m.rounding, sum), "what was had is live");
-  expect(m.records >= sum / 32, "a thirty-second of it are records");
+  expect(m.records >= sum / 40, "a fortieth of it are records");
   expect(m.free_pages < kMiB / 4, "which do not count as free");
 }
 

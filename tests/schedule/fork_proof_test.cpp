@@ -50,6 +50,7 @@ struct PartInHand {
   using InFlightGate = BasicInFlightGate<Atomics, LockType>;
 
   void lock_at_rest() { kAtRest ? in_flight.lock_at_rest(lock_) : lock_.lock_for_fork(); }
+  void lock_for_fork() { lock_.lock_for_fork(); }
   void unlock_after_fork() { lock_.unlock_after_fork(); }
   LockType& lock() { return lock_; }
 

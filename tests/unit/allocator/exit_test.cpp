@@ -55,7 +55,7 @@ TEST(ExitTest, DoesNothingWhileALockIsHeld) {
   deallocate(block);
   deallocate(other);
   deallocate(block);
-  for (SharedLock* lock : {&allocator.spans.lock(), &allocator.arena.lock()}) {
+  for (SharedLock* lock : {&allocator.spans.at(0).lock(), &allocator.arena.lock()}) {
     LockGuard guard(*lock);
     EXPECT_EQ(said_at_exit(), "");
   }

@@ -73,7 +73,7 @@ class ScarceStore {
   ScarceStore(const ScarceStore&) = delete;
   ScarceStore& operator=(const ScarceStore&) = delete;
 
-  PageSource source() { return {own_.spans, large_, ScarceRecords::memory()}; }
+  PageSource source() { return {own_.stores, large_, ScarceRecords::memory()}; }
 
   // So many pages, which lie in a row, are free from now on, and the OS gives no more.
   void leave(size_t pages) {

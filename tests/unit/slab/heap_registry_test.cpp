@@ -231,7 +231,7 @@ TEST_F(HeapRegistryTest, SharedSlabsServeWhoIsRefused) {
   for (size_t i = 0; i < own.sizes(small).line_group; ++i) EXPECT_NE(registry.take_anywhere(small), nullptr);
   EXPECT_EQ(shared->blocks_out(small), 1u + own.sizes(small).line_group);
   void* line[kMostLineGroup];
-  ASSERT_EQ(registry.take_shared(small, std::end(line), 1), own.sizes(small).line_group);
+  ASSERT_EQ(registry.take_shared(0, small, std::end(line), 1), own.sizes(small).line_group);
   void* const start = *(std::end(line) - 1);
   EXPECT_TRUE(is_aligned(address_of(start), kCacheLine));
 }

@@ -12,7 +12,7 @@
 namespace snug::unit {
 
 struct OwnHeaps : OwnSpans {
-  HeapRegistry registry{arena, spans};
+  HeapRegistry registry{arena, stores};
 
   explicit OwnHeaps(const ClassTable& table = kRoomyTable) {
     if (!registry.open(table)) ADD_FAILURE() << "the OS refuses a registry";

@@ -13,7 +13,7 @@ namespace {
 
 struct OwnBlocks : OwnSpans {
   MappingStore mappings{arena, gauge, spans.bytes_grown(), footprint};
-  LargeBlocks blocks{spans, mappings};
+  LargeBlocks blocks{stores, mappings};
 
   size_t runs() { return spans.statistics().runs; }
 };

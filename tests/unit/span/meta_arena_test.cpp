@@ -175,11 +175,11 @@ TEST(RecordPool, AsksTheArenaForSeveralAtOnce) {
   MetaArena arena;
   RecordPool<Record> pool(arena);
   std::set<Record*> seen;
-  for (size_t i = 0; i < 33; ++i) {
+  for (size_t i = 0; i < 129; ++i) {
     Record* record = pool.make();
     EXPECT_TRUE(is_aligned(address_of(record), 64));
     EXPECT_TRUE(seen.insert(record).second);
-    EXPECT_EQ(arena.bytes_used(), (i / 16 + 1) * 1024);
+    EXPECT_EQ(arena.bytes_used(), (i / 64 + 1) * 4096);
   }
 }
 

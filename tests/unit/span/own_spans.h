@@ -7,7 +7,7 @@
 #include "os/memory.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
-#include "span/span_store.h"
+#include "span/span_stores.h"
 
 namespace snug::unit {
 
@@ -40,7 +40,8 @@ struct OwnSpans {
   PageMap page_map;
   HugePageGauge gauge = compares_none();
   Footprint footprint{arena};
-  SpanStore spans{arena, page_map, gauge, footprint};
+  SpanStores stores{arena, page_map, gauge, footprint};
+  SpanStore& spans = stores.at(0);
 
   OwnSpans() {
     if (!page_map.open()) ADD_FAILURE() << "the OS refuses a window";

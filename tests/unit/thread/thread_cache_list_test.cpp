@@ -40,7 +40,7 @@ class ThreadCacheListTest : public testing::Test {
   }
 
   unit::OwnHeaps own;
-  ArrayStore arrays{own.arena};
+  ArrayStores arrays{own.arena};
   ThreadCacheList caches{own.arena, own.registry, arrays};
   const size_t c = kRoomyTable.class_of(4096);
 };
