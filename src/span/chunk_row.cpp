@@ -8,21 +8,27 @@ uint32_t ChunkRow::dirty_pages(uint32_t chunk, PageCount pages) const {
   return page_map_.chunk(first_page(chunk)).count_dirty(0, pages);
 }
 
-// The dirty pages of a usable chunk: wholly free, and dirty or of the right paging. Nothing for another chunk.
+bool ChunkRow::may_come_again(uint32_t chunk) const {
+  return chunk >= released_from_ && page_map_.chunk(first_page(chunk)).is_released;
+}
+
+// The dirty pages of a usable chunk: released, or wholly free, and dirty or of the right paging. Nothing for another
+// chunk.
 Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   if (!page_map_.is_of_store(first_page(chunk), store_)) return {};
   const Chunk& record = page_map_.chunk(first_page(chunk));
+  if (may_come_again(chunk)) return 0u;
   if (!record.is_free) return {};
   const uint32_t dirty = dirty_pages(chunk, {kPagesPerChunk});
   return dirty != 0 || record.paging == paging_ ? Optional(dirty) : kNothing;
 }
 
-// True if the chunk begins with a free span as long as the rest of the run.
+// True if the chunk begins with a free span as long as the rest of the run, or is released.
 bool ChunkRow::has_free_start(uint32_t chunk) const {
   const PageId first = first_page(chunk);
   if (first.value >= page_map_.page_limit() || !page_map_.is_of_store(first, store_)) return false;
   const PageEntry entry = page_map_.entry(first);
-  return entry.is_free_span() && entry.record<Span>()->pages >= rest_;
+  return may_come_again(chunk) || (entry.is_free_span() && entry.record<Span>()->pages >= rest_);
 }
 
 Optional<PageId> ChunkRow::find() const {

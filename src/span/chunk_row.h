@@ -1,7 +1,7 @@
-// ChunkRow: the place for a run of more than a chunk: chunks that lie one after the other, all wholly free, and a free
-// start of the next one.
+// ChunkRow: the place for a run of more than a chunk: chunks that lie one after the other, all wholly free or released,
+// and a free start of the next one.
 //
-//   | chunk, free | chunk, free | … | free ‥‥ rest ‥‥ |==== anything ====|
+//   | chunk, free | chunk, released | … | free ‥‥ rest ‥‥ |==== anything ====|
 //
 // The records of the chunks are read from the lowest to the highest, 40 bytes for each 2 MiB of the window in use. The
 // caller holds the span store's lock.
@@ -17,13 +17,14 @@ namespace snug {
 class ChunkRow {
  public:
   // `pages` is more than kPagesPerChunk. Chunks are usable if they are of the store with that number; clean ones only
-  // if they have this paging.
-  ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, Paging paging)
+  // if they have this paging, released ones only from the chunk `released_from` on.
+  ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, Paging paging, uint32_t released_from)
       : page_map_(page_map),
         store_(store),
         whole_(pages.value / kPagesPerChunk),
         rest_{pages.value % kPagesPerChunk},
-        paging_(paging) {}
+        paging_(paging),
+        released_from_(released_from) {}
 
   // The first page of the place with the most dirty pages, which cost no fault, the lowest of several; nothing if there
   // is no place. O(chunks ever reserved).
@@ -34,12 +35,14 @@ class ChunkRow {
   uint32_t dirty_pages(uint32_t chunk, PageCount pages) const;
   Optional<uint32_t> dirty_pages_if_usable(uint32_t chunk) const;
   bool has_free_start(uint32_t chunk) const;
+  bool may_come_again(uint32_t chunk) const;
 
   PageMap& page_map_;
   const uint8_t store_;
   const uint32_t whole_;  // chunks
   const PageCount rest_;
   const Paging paging_;
+  const uint32_t released_from_;
 };
 
 }  // namespace snug

@@ -93,7 +93,8 @@ struct Chunk {
   uint32_t free_pages = 0;                    // in the span store's bins
   Paging paging = Paging::kSmall;             // as the OS was last advised
   bool is_ours = false;                       // its addresses are usable memory
-  bool is_free = false;                       // as a whole, in one of the span store's bins
+  bool is_free : 1 = false;                   // as a whole, in one of the span store's bins
+  bool is_released : 1 = false;               // its addresses went back, and are to be asked for again
   uint8_t store = 0;                          // one more than the number of its span store, for ever; 0: none yet
 };
 

@@ -40,6 +40,7 @@
 #include "base/in_flight_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/optional.h"
 #include "base/pair.h"
 #include "os/memory.h"
 #include "os/wake_event.h"
@@ -260,9 +261,14 @@ class SpanStore {
   void count_chunk(bool is_ours) SNUG_REQUIRES(lock_);
   bool may_split_mappings() const;
   void note_released(Span* span) SNUG_REQUIRES(lock_);
+  void put_back_released(Span* span) SNUG_REQUIRES(lock_);
+  void take_released(Span* span) SNUG_REQUIRES(lock_);
   bool leave_huge_paging(const Span& span) SNUG_REQUIRES(lock_);
   bool add_chunk() SNUG_REQUIRES(lock_);
   bool retake_chunk() SNUG_REQUIRES(lock_);
+  bool retake(Span* span) SNUG_REQUIRES(lock_);
+  bool has_released(PageId first, PageCount pages) const SNUG_REQUIRES(lock_);
+  Optional<PageId> retake_row(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   bool reserve() SNUG_REQUIRES(lock_);
   bool await_others() SNUG_REQUIRES(lock_);
   Span* take_in_one_chunk(PageCount pages, PageCount alignment, Wanted wanted) SNUG_REQUIRES(lock_);

@@ -34,16 +34,22 @@ const char* SpanStore::check_chunks() {
 
 const char* SpanStore::check_mappings() {
   size_t chunks = 0;
+  size_t released = 0;
   uint32_t splits = 0;
   Chunk before;
   const PageCount one{kPagesPerChunk};
   for (PageId chunk = page_map_.first_reserved(); chunk < page_map_.end_reserved(); chunk = chunk + one) {
     const Chunk record = look_at(chunk);
+    if (record.is_released && record.is_ours) return "span store: a released chunk is ours";
     chunks += record.is_ours ? 1 : 0;
+    released += record.is_released ? 1 : 0;
     splits += record.is_like(before) ? 0 : 1;
     before = record;
   }
   splits += before.is_like(Chunk()) ? 0 : 1;
+  for (const Span* span = released_.front(); span != nullptr; span = BinList::next(span))
+    released -= page_map_.chunk(span->first).is_released ? 1 : 0;
+  if (released != 0) return "span store: a chunk's record says wrongly if it is released";
   return chunks == chunks_ && splits == splits_ ? nullptr : "span store: the counts of chunks and mappings are wrong";
 }
 

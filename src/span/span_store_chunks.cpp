@@ -4,6 +4,7 @@
 #include "base/algorithm.h"
 #include "base/call_site.h"
 #include "base/fixed_array.h"
+#include "base/optional.h"
 #include "base/pause.h"
 #include "base/thread_relative.h"
 #include "os/memory.h"
@@ -78,6 +79,18 @@ bool SpanStore::may_split_mappings() const { return totals_.splits.load(kRelaxed
 void SpanStore::note_released(Span* span) {
   note_mapping(span->first, false, Paging::kSmall);
   released_.push_front(span);
+  page_map_.chunk(span->first).is_released = true;
+}
+
+// The same of one that did not become ours: the others are tried before it.
+void SpanStore::put_back_released(Span* span) {
+  released_.push_back(span);
+  page_map_.chunk(span->first).is_released = true;
+}
+
+void SpanStore::take_released(Span* span) {
+  released_.remove(span);
+  page_map_.chunk(span->first).is_released = false;
 }
 
 // Moves the chunk's free spans to the bins of small paging. True if the OS has yet to be advised, which the caller does
@@ -140,26 +153,52 @@ bool SpanStore::add_chunk() {
     const UnlockedScope unlocked(lock_, in_flight_);
     page_map_.release_chunk(span->first);
   }
-  released_.push_back(span);
+  put_back_released(span);
   return false;
 }
 
 // A chunk that was released comes back, if the OS gives the same place again.
 bool SpanStore::retake_chunk() {
-  Span* span = released_.pop_front();
+  Span* const span = released_.front();
   if (span == nullptr) return false;
+  take_released(span);
+  return retake(span);
+}
+
+bool SpanStore::retake(Span* span) {
   bool ours = false;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
     ours = page_map_.retake_chunk(span->first);
   }
   if (!ours) {
-    released_.push_back(span);  // its place is taken: the next call tries another chunk
+    put_back_released(span);  // its place is taken: the next call tries another chunk
     return false;
   }
   note_mapping(span->first, true, Paging::kSmall);
   insert(span);
   return true;
+}
+
+// Retakes the released chunks of a row, each of which the OS may refuse: the first of those. O(released chunks).
+Optional<PageId> SpanStore::retake_row(PageId first, PageCount pages) {
+  SpanBatch row;
+  for (Span* span = released_.front(); span != nullptr;) {
+    Span* const next = BinList::next(span);
+    if (first <= span->first && span->first < first + pages) {
+      take_released(span);
+      row.push_back(span);
+    }
+    span = next;
+  }
+  Optional<PageId> refused;
+  while (Span* const span = row.pop_front()) {
+    if (refused)
+      put_back_released(span);
+    else if (!retake(span))
+      refused = span->first;
+  }
+  return refused;
 }
 
 bool SpanStore::read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) {

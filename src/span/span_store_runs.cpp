@@ -37,18 +37,27 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment, Wanted 
   return span;
 }
 
-// Each new chunk lies behind the one before, so that new ones soon make a row. Those that were released went in rows,
-// as a rule, and come again in the same order; where they lie scattered, only some are tried.
+// Released chunks come again where they make a row, before there are new ones: each place that was ever used costs
+// memory in the page map's arrays. Each new chunk lies behind the one before, so that new ones soon make a row too.
 Span* SpanStore::take_over_chunks(PageCount pages) {
-  for (uint32_t tries = 2 * (pages.value / kPagesPerChunk + 1);; tries -= min(tries, 1u)) {
+  for (uint32_t released_from = 0;;) {
     prepare_records();
-    if (const Optional<PageId> first = ChunkRow(page_map_, number_, pages, Paging::kSmall).find())
-      return take_row(*first, pages);
-    if (!may_extend_for_runs()) return nullptr;
-    const bool supplied = supply_chunk(Paging::kSmall, tries != 0 ? Supply::kAny : Supply::kNew) ||
-                          (tries == 0 && retake_chunk());  // the window is full, or the OS refuses
-    if (!supplied && !await_others()) return nullptr;
+    const bool may_extend = may_extend_for_runs();
+    const ChunkRow row(page_map_, number_, pages, Paging::kSmall, may_extend ? released_from : UINT32_MAX);
+    if (const Optional<PageId> first = row.find()) {
+      if (!has_released(*first, pages)) return take_row(*first, pages);
+      // A place that is taken, or that the OS refuses, and those before it are not tried again.
+      if (const Optional<PageId> refused = retake_row(*first, pages)) released_from = refused->chunk() + 1;
+    } else if (!may_extend || (!supply_chunk(Paging::kSmall, Supply::kNew) && !await_others())) {
+      return nullptr;
+    }
   }
+}
+
+bool SpanStore::has_released(PageId first, PageCount pages) const {
+  for (PageId chunk = first; chunk < first + pages; chunk = chunk + PageCount{kPagesPerChunk})
+    if (page_map_.chunk(chunk).is_released) return true;
+  return false;
 }
 
 Span* SpanStore::take_row(PageId first, PageCount pages) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "span/own_spans.h"
@@ -125,6 +127,67 @@ TEST_F(SpanChunksTest, ALongRunComesAgain) {
   EXPECT_EQ(chunks(), 1u);
   EXPECT_EQ(own.spans.allocate_run(length, {1}), run);
   own.spans.free(behind, {0});
+}
+
+// Bytes of the page map's arrays that are in memory.
+size_t resident_of_arrays(const PageMap& page_map) {
+  size_t bytes = 0;
+  page_map.for_each_array([&bytes](uintptr_t start, uintptr_t end) {
+    const uintptr_t first = round_down(start, os::page_size());
+    std::vector<unsigned char> pages((end - first + os::page_size() - 1) / os::page_size());
+    EXPECT_EQ(mincore(reinterpret_cast<void*>(first), end - first, pages.data()), 0);
+    for (const unsigned char page : pages) bytes += (page & 1) * os::page_size();
+  });
+  return bytes;
+}
+
+// A program at its limit gives all back with each request. Then chunks in use lie between those that went: a long run
+// that takes new addresses leaves a part of the arrays behind for ever.
+TEST_F(SpanChunksTest, LongRunsAmongScatteredChunksTakeNoNewAddresses) {
+  constexpr PageCount kMost{30 * kPagesPerChunk};
+  std::mt19937 random(1);
+  std::vector<char*> runs;
+  PageCount held{0};
+  size_t early = 0;
+  for (int round = 0; round != 3000; ++round) {
+    const PageCount pages{1 + static_cast<uint32_t>(random() % (4 * kPagesPerChunk))};
+    while (held + pages > kMost) {
+      std::swap(runs[random() % runs.size()], runs.back());
+      held = held - own.spans.length_of_run(runs.back());
+      EXPECT_TRUE(own.spans.free_run(runs.back()));
+      runs.pop_back();
+      own.spans.trim(0);
+    }
+    runs.push_back(static_cast<char*>(own.spans.allocate_run(pages, {1})));
+    ASSERT_NE(runs.back(), nullptr);
+    *runs.back() = 1;
+    held = held + own.spans.length_of_run(runs.back());
+    if (round == 100) early = resident_of_arrays(own.page_map);
+  }
+  EXPECT_LE(resident_of_arrays(own.page_map), 2 * early);
+  expect_sound();
+}
+
+// The places that the program has taken meanwhile are passed over, and those behind them serve.
+TEST_F(SpanChunksTest, ALongRunPassesOverPlacesThatAreTaken) {
+  std::vector<Span*> spans;
+  for (int i = 0; i != 12; ++i) spans.push_back(own.spans.allocate(kWhole));
+  Span* const last = own.spans.allocate(kWhole);
+  char* const first = own.start_of(spans[0]);
+  for (Span* const span : spans) own.free_touched(span);
+  ASSERT_TRUE(own.spans.trim(0));
+  constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  void* const others = mmap(first + 2 * kChunkSize, kPageSize, PROT_READ | PROT_WRITE, kKind, -1, 0);
+  ASSERT_EQ(others, first + 2 * kChunkSize);
+  const PageCount length{4 * kPagesPerChunk};
+  void* const run = own.spans.allocate_run(length, {1});
+  EXPECT_EQ(run, first + 3 * kChunkSize);
+  expect_sound();
+  munmap(others, kPageSize);
+  EXPECT_TRUE(own.spans.free_run(run));
+  ASSERT_TRUE(own.spans.trim(0));
+  EXPECT_EQ(own.spans.allocate_run(length, {1}), first) << "once they are free again they serve too";
+  own.spans.free(last, {0});
 }
 
 }  // namespace
