@@ -17,13 +17,12 @@ constexpr size_t kLeastStep = size_t{64} << 10;
 
 size_t Peak::grown() { return allocator.spans.bytes_grown().load(kRelaxed) + allocator.mappings.bytes_grown(); }
 
-// No less than what is committed. Pages of the span store that hold records count twice, which may cause a needless
-// look. Takes the locks of the two stores, one after the other.
+// No less than what is committed. Takes the locks of the two stores, one after the other.
 size_t Peak::committed() {
   const SpanStatistics spans = allocator.spans.statistics();
   const LargeStatistics large = allocator.mappings.statistics();
   return spans.chunks * kChunkSize - (spans.bytes_free - spans.bytes_dirty) + large.bytes_usable + large.bytes_kept +
-         allocator.arena.bytes_used();
+         allocator.arena.bytes_held();
 }
 
 uint64_t Peak::enough() const { return highest_.sums.rss + highest_.sums.rss / kPart; }

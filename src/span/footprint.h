@@ -37,7 +37,7 @@ class BasicFootprint {
       take_anyway(bytes);
       return true;
     }
-    const size_t most = limit - min(limit, records_.bytes_used());
+    const size_t most = limit - min(limit, records_.bytes_held());
     size_t taken = taken_.load(kRelaxed);
     do {
       if (bytes > most || taken > most - bytes) {
@@ -65,12 +65,12 @@ class BasicFootprint {
 
   // What the stores count of it.
   size_t taken() const { return taken_.load(kRelaxed); }
-  size_t held() const { return taken_.load(kRelaxed) + records_.bytes_used(); }
+  size_t held() const { return taken_.load(kRelaxed) + records_.bytes_held(); }
   // How often the limit has refused.
   uint32_t refusals() const { return refusals_.load(kRelaxed); }
   // For SoftLimit::answered(): no older value than any other thread has seen, and each thread that changes it later
   // sees what the caller did before.
-  size_t held_now() { return taken_.fetch_add(0, kAcqRel) + records_.bytes_used(); }
+  size_t held_now() { return taken_.fetch_add(0, kAcqRel) + records_.bytes_held(); }
   // SIZE_MAX for none.
   size_t limit() const { return limit_.load(kRelaxed); }
   BasicSoftLimit<Atomics>& soft_limit() { return soft_limit_; }

@@ -29,7 +29,7 @@ void* MetaArena::allocate(size_t bytes) {
     if (current_.left() >= bytes) {
       void* record = at<void>(current_.cursor);
       current_.cursor += bytes;
-      used_.fetch_add(bytes, kRelaxed);
+      (current_.is_adopted ? used_of_pages_ : used_).fetch_add(bytes, kRelaxed);
       if (!was_low && current_.left() < kLittle) is_low_.store(true, kRelaxed);
       return record;
     }
@@ -54,14 +54,14 @@ bool MetaArena::adopt_page(void* page) {
   LockGuard guard(lock_);
   if (!is_short()) return false;
   memset(page, 0, kPageSize);
-  reserve_ = {address_of(page), address_of(page) + kPageSize};
+  reserve_ = {address_of(page), address_of(page) + kPageSize, true};
   return true;
 }
 
 // The rest of the last mapping is forgotten: less than one record, and untouched.
 void MetaArena::use(Mapping mapping) {
   newest_.store(::new (InPlace{at<void>(mapping.cursor)}) Link{newest_.load(kRelaxed), mapping.end}, kRelease);
-  current_ = {mapping.cursor + kLinkBytes, mapping.end};
+  current_ = {mapping.cursor + kLinkBytes, mapping.end, mapping.is_adopted};
 }
 
 // The last resort, where no thread has stocked ahead or the OS has refused: the caller may hold locks.

@@ -59,7 +59,9 @@ class alignas(kCacheLine) MetaArena {
       visit(address_of(link), link->end);
   }
 
-  size_t bytes_used() const { return used_.load(kRelaxed); }
+  // Of records, so far; and of those that lie in mappings, as pages of the span store's count there.
+  size_t bytes_used() const { return bytes_held() + used_of_pages_.load(kRelaxed); }
+  size_t bytes_held() const { return used_.load(kRelaxed); }
   size_t bytes_mapped() const { return mapped_.load(kRelaxed); }
 
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
@@ -70,6 +72,7 @@ class alignas(kCacheLine) MetaArena {
   struct Mapping {
     uintptr_t cursor = 0;
     uintptr_t end = 0;
+    bool is_adopted = false;  // a page of the span store's
     size_t left() const { return end - cursor; }
   };
   // The first record of each mapping names the one before.
@@ -95,6 +98,7 @@ class alignas(kCacheLine) MetaArena {
   Mapping reserve_ SNUG_GUARDED_BY(lock_);
   Atomic<const Link*> newest_{nullptr};
   Atomic<size_t> used_{0};
+  Atomic<size_t> used_of_pages_{0};
   Atomic<size_t> mapped_{0};
 };
 

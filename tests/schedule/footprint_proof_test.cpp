@@ -12,7 +12,7 @@ namespace snug::schedule {
 namespace {
 
 struct NoRecords {
-  static size_t bytes_used() { return 0; }
+  static size_t bytes_held() { return 0; }
 };
 
 constexpr size_t kLimit = 3;

@@ -2,9 +2,11 @@
 #include "span/footprint.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <vector>
 
+#include "os/system_call_hook.h"
 #include "span/own_large.h"
 #include "span/own_spans.h"
 
@@ -14,7 +16,7 @@ namespace {
 class FootprintTest : public OwnSpansTest {
  protected:
   // Pages that the store holds.
-  size_t held() const { return (own.footprint.held() - own.arena.bytes_used()) / kPageSize; }
+  size_t held() const { return (own.footprint.held() - own.arena.bytes_held()) / kPageSize; }
   // Half a page is for records.
   void limit_to(size_t more_pages) {
     own.footprint.set_limits(SIZE_MAX, own.footprint.held() + more_pages * kPageSize + kPageSize / 2);
@@ -91,6 +93,23 @@ TEST_F(FootprintTest, AChunkWithItsAddressesIsHeldNoLonger) {
   EXPECT_EQ(held(), size_t{kPagesPerChunk});
   own.spans.release_addresses();
   EXPECT_EQ(held(), 0u);
+}
+
+// A page of the store that holds records counts as the store's, once.
+TEST_F(FootprintTest, APageOfRecordsCountsOnce) {
+  Span* const span = own.spans.allocate({1});
+  const SystemCallHook refuses(SYS_mmap, [] { return false; });
+  while (own.arena.allocate(64) != nullptr) {
+  }
+  const size_t before = own.footprint.held();
+  own.spans.stock_arena();
+  ASSERT_EQ(own.footprint.held(), before + kPageSize);
+  const size_t records = own.arena.bytes_used();
+  while (own.arena.allocate(64) != nullptr) {
+  }
+  EXPECT_GT(own.arena.bytes_used(), records + kPageSize / 2) << "statistics tell of them";
+  EXPECT_EQ(own.footprint.held(), before + kPageSize);
+  own.spans.free(span, {0});
 }
 
 class FootprintOfMappingsTest : public MappingStoreTest {
