@@ -30,8 +30,9 @@ extern "C" {
 #endif
 
 /* Makes the process's region, of `bytes` rounded up, at least 1 MiB; there is one, until the process ends. Writes or
- * locks every page of it. EINVAL: less than 1 MiB. EALREADY: there is one. ENOMEM. ENOTSUP: with sized_delete:trust,
- * by which its blocks would be cached unseen. O(bytes). */
+ * locks every page of it, and counts in the process's limit (snug/limits.h). EINVAL: less than 1 MiB. EALREADY: there
+ * is one. ENOMEM: the kernel refuses, or that limit. ENOTSUP: with sized_delete:trust, by which its blocks would be
+ * cached unseen. O(bytes). */
 SNUG_API int snug_realtime_begin(size_t bytes);
 
 /* Announces the calling thread: gives it a part of `bytes` of the region, its record of about 8 KiB included, rounded

@@ -48,11 +48,11 @@ struct Allocator {
   ArrayStores arrays{arena};
   ThreadCacheList caches{arena, registry, arrays};
   CacheRevocation revocation{registry};
-  UserHeaps user_heaps{arena, spans, arrays.first()};  // those that the program makes
-  Pressure pressure;                                   // with callbacks
-  alignas(kCacheLine) RealTimeParts real_time;         // of threads with deadlines
-  alignas(kCacheLine) DeferredFrees deferred;          // which those leave to others
-  ControlThread control;                               // with publish:on, profile_at or profile_signal
+  UserHeaps user_heaps{arena, spans, arrays.first()};      // those that the program makes
+  Pressure pressure;                                       // with callbacks
+  alignas(kCacheLine) RealTimeParts real_time{footprint};  // of threads with deadlines
+  alignas(kCacheLine) DeferredFrees deferred;              // which those leave to others
+  ControlThread control;                                   // with publish:on, profile_at or profile_signal
   BackgroundThread background;
 
   alignas(kCacheLine) Atomic<uint64_t> shared_allocations{0};  // by threads without a cache

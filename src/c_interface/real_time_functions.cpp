@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "allocator/real_time_blocks.h"
+#include "allocator/refusal.h"
 #include "base/compiler.h"
 #include "base/errno_keeper.h"
 #include "snug/realtime.h"
@@ -15,7 +16,11 @@ SNUG_EXPORT int snug_realtime_begin(size_t bytes) {
   const ErrnoKeeper keeper;
   if (!allocator.ensure_open()) return ENOMEM;
   if (allocator.is_checked()) return 0;
-  return allocator.config.sized_delete == SizedDelete::kTrust ? ENOTSUP : allocator.real_time.make(bytes);
+  if (allocator.config.sized_delete == SizedDelete::kTrust) return ENOTSUP;
+  const int error = allocator.real_time.make(bytes);
+  if (error != ENOMEM) return error;
+  give_back(0, false);  // what the heap has empty may make room
+  return allocator.real_time.make(bytes);
 }
 
 SNUG_EXPORT int snug_realtime_enter(size_t bytes) {

@@ -14,12 +14,18 @@ int RealTimeParts::make(size_t bytes) {
   if (bytes < kLeastBytes || bytes > PTRDIFF_MAX) return EINVAL;
   if (is_made()) return EALREADY;
   const unsigned log = max(log2_floor(kLeastGranule), log2_floor((bytes - 1) / kGranules) + 1);
-  const RealTimeMemory memory = map_real_time(round_up(bytes, size_t{1} << log));
-  if (memory.start == nullptr) return ENOMEM;
+  const size_t length = round_up(bytes, size_t{1} << log);
+  if (!footprint_.take(length)) return ENOMEM;
+  const RealTimeMemory memory = map_real_time(length);
+  if (memory.start == nullptr) {
+    footprint_.give(length);
+    return ENOMEM;
+  }
   const uintptr_t secret = os::random_seed();
   const LockGuard guard(lock_);
   if (is_made()) {
     unmap_real_time(memory);
+    footprint_.give(length);
     return EALREADY;
   }
   memory_ = memory;

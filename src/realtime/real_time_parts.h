@@ -23,6 +23,7 @@
 #include "base/lock.h"
 #include "cell/real_time_memory.h"
 #include "realtime/thread_part.h"
+#include "span/footprint.h"
 
 namespace snug {
 
@@ -42,7 +43,10 @@ class RealTimeParts {
   // A thread that names no size gets one part in so many of the region.
   static constexpr size_t kUsualParts = 16;
 
-  // Maps the region, backed and, if the process may, locked. 0; or EINVAL for less than the least, EALREADY, ENOMEM.
+  explicit constexpr RealTimeParts(Footprint& footprint) : footprint_(footprint) {}
+
+  // Maps the region, backed and, if the process may, locked. 0; or EINVAL for less than the least, EALREADY, ENOMEM:
+  // the OS refuses, or the limit on the footprint, in which it counts from then on.
   int make(size_t bytes);
   bool is_made() const { return bytes_.load(kRelaxed) != 0; }
   // With SNUG_CONF=profile_rt threads announce themselves by their scheduling policy.
@@ -99,6 +103,7 @@ class RealTimeParts {
   unsigned granule_log_ = 0;
   Atomic<bool> watches_policies_{false};
   Atomic<ThreadPart*> granules_[kGranules] = {};
+  Footprint& footprint_;
   Lock lock_;
   RealTimeMemory memory_ SNUG_GUARDED_BY(lock_);
   uintptr_t secret_ SNUG_GUARDED_BY(lock_) = 0;

@@ -1,6 +1,7 @@
 // Limits on what the process, or a heap of its own, holds, and the callbacks that free memory before a request fails.
 #include <gtest/gtest.h>
 #include <snug/limits.h>
+#include <snug/realtime.h>
 #include <snug/snug.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -316,6 +317,26 @@ TEST_F(LimitsTest, AForkInsideACallbackIsOneOfTheProgram) {
   EXPECT_EQ(snug_on_pressure(fork_inside, &forker, 0), 0);
   EXPECT_TRUE(WIFEXITED(forker.status));
   EXPECT_EQ(WEXITSTATUS(forker.status), 0);
+}
+
+// Its memory is there from the start, locked perhaps: a container counts it.
+TEST_F(LimitsTest, TheRegionForDeadlinesCounts) {
+  limit_to(16 * kMiB);
+  void* const kept = snug_malloc(4 * kMiB);
+  void* const empty = snug_malloc(8 * kMiB);
+  std::memset(empty, 1, 8 * kMiB);
+  snug_free(empty);
+  EXPECT_EQ(snug_realtime_begin(13 * kMiB), ENOMEM);
+  const uint64_t before = limits().held;
+  ASSERT_EQ(snug_realtime_begin(10 * kMiB), 0) << "what is empty goes back for it";
+  snug_realtime_stats region{};
+  region.size = sizeof region;
+  EXPECT_EQ(snug_realtime_get_stats(&region), 0);
+  EXPECT_EQ(limits().held, before + region.bytes);
+  EXPECT_EQ(snug_malloc(4 * kMiB), nullptr);
+  EXPECT_EQ(snug_realtime_begin(kMiB), EALREADY);
+  EXPECT_EQ(limits().held, before + region.bytes);
+  snug_free(kept);
 }
 
 TEST_F(LimitsTest, WrongCallsSaySo) {
