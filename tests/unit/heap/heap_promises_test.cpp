@@ -60,6 +60,18 @@ TEST_F(HeapPromisesTest, TrimsSayWhatTheCachesGaveBack) {
   EXPECT_EQ(snug_heap_destroy(heap), 0);
 }
 
+// Builds with assertions end a process that makes the system calls for it under the lock of the heaps' lists.
+TEST_F(HeapPromisesTest, ATrimOfAllHeapsGivesBackWhatIsFreeBetweenLiveBlocks) {
+  snug_heap* const heap = heap_with("holes");
+  std::vector<void*> blocks(4096);
+  for (void*& block : blocks) block = snug_heap_malloc(heap, kKiB);
+  for (size_t i = 0; i != blocks.size(); ++i)
+    if (i % 64 != 0) snug_free(blocks[i]);
+  EXPECT_EQ(snug_malloc_trim(0), 1);
+  EXPECT_EQ(snug_heap_trim(heap), 0) << "nothing is left to give back";
+  EXPECT_EQ(snug_heap_destroy(heap), 0);
+}
+
 TEST_F(HeapPromisesTest, LimitsHoldWhereReallocMakesBlocksLonger) {
   for (size_t limit = 300 * kKiB + 123; limit < kMiB; limit += 37 * kKiB) {
     snug_heap* const heap = heap_with("limited", limit);
