@@ -60,6 +60,17 @@ TEST_F(SpanStoreCheckTest, TagsOfAChunk) {
   own.page_map.set_class(free->first + PageCount{1}, 0);
 }
 
+TEST_F(SpanStoreCheckTest, ReleasedChunks) {
+  Span* const whole = own.spans.allocate({kPagesPerChunk});
+  const PageId gone = whole->first;
+  own.spans.free(whole, {1});
+  EXPECT_TRUE(own.spans.trim(0));
+  expect_told(own.page_map.chunk(gone).is_released, false, "span store: the record of a released chunk says it is not");
+  expect_told(own.page_map.chunk(used->first).is_released, true, "span store: a released chunk is ours");
+  expect_told(own.page_map.chunk(own.page_map.end_reserved() - PageCount{kPagesPerChunk}).is_released, true,
+              "span store: a chunk counts as released and is not");
+}
+
 TEST_F(SpanStoreCheckTest, Runs) {
   const void* const run = own.spans.allocate_run({kPagesPerChunk + 10}, {1});
   ASSERT_NE(run, nullptr);
