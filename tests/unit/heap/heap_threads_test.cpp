@@ -203,6 +203,35 @@ TEST_F(HeapThreadsTest, HeapsComeAndGoBesideOthers) {
   EXPECT_EQ(stats_of(heap_).blocks_in_use, 0u);
 }
 
+TEST_F(HeapThreadsTest, ThoseThatSixteenThreadsMakeAndDestroyLeaveNothing) {
+  std::atomic<int> wrong{0};
+  const auto round = [&wrong](int lives) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t != 16; ++t)
+      threads.emplace_back([&wrong, lives] {
+        for (int i = 0; i != lives; ++i) {
+          snug_heap* const own = heap_with("one of many");
+          for (const size_t size : {100, 200, 400, 800}) wrong += !make(own, size, 1).is_whole();
+          wrong += snug_heap_destroy(own) != 0;
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+  };
+  const auto in_memory = [] {
+    snug_memory memory{};
+    EXPECT_EQ(snug_get_memory(&memory), 0);
+    return memory.rss;
+  };
+  round(100);
+  const uint64_t memory = in_memory();
+  const snug_stats before = process_stats();
+  round(kSanitized ? 100 : 6000);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(in_memory(), memory + 2 * kMiB);
+  EXPECT_LE(process_stats().bytes_metadata, before.bytes_metadata + kMiB);
+  EXPECT_LE(process_stats().bytes_reserved, before.bytes_reserved + 64 * kMiB);
+}
+
 TEST_F(HeapThreadsTest, AllThreadsTogetherKeepTheLimit) {
   constexpr size_t limit = 2 * kMiB;
   snug_heap* const limited = heap_with("limited", limit);
