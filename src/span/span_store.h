@@ -267,7 +267,7 @@ class SpanStore {
   bool add_chunk() SNUG_REQUIRES(lock_);
   bool retake_chunk() SNUG_REQUIRES(lock_);
   bool retake(Span* span) SNUG_REQUIRES(lock_);
-  bool has_released(PageId first, PageCount pages) const SNUG_REQUIRES(lock_);
+  uint32_t count_released(PageId first, PageCount pages) const SNUG_REQUIRES(lock_);
   Optional<PageId> retake_row(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   bool reserve() SNUG_REQUIRES(lock_);
   bool await_others() SNUG_REQUIRES(lock_);

@@ -183,11 +183,13 @@ bool SpanStore::retake(Span* span) {
 // Retakes the released chunks of a row, each of which the OS may refuse: the first of those. O(released chunks).
 Optional<PageId> SpanStore::retake_row(PageId first, PageCount pages) {
   SpanBatch row;
-  for (Span* span = released_.front(); span != nullptr;) {
+  uint32_t left = count_released(first, pages);
+  for (Span* span = released_.front(); left != 0;) {
     Span* const next = BinList::next(span);
     if (first <= span->first && span->first < first + pages) {
       take_released(span);
       row.push_back(span);
+      --left;
     }
     span = next;
   }

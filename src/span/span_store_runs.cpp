@@ -45,7 +45,7 @@ Span* SpanStore::take_over_chunks(PageCount pages) {
     const bool may_extend = may_extend_for_runs();
     const ChunkRow row(page_map_, number_, pages, Paging::kSmall, may_extend ? released_from : UINT32_MAX);
     if (const Optional<PageId> first = row.find()) {
-      if (!has_released(*first, pages)) return take_row(*first, pages);
+      if (count_released(*first, pages) == 0) return take_row(*first, pages);
       // A place that is taken, or that the OS refuses, and those before it are not tried again.
       if (const Optional<PageId> refused = retake_row(*first, pages)) released_from = refused->chunk() + 1;
     } else if (!may_extend || (!supply_chunk(Paging::kSmall, Supply::kNew) && !await_others())) {
@@ -54,10 +54,12 @@ Span* SpanStore::take_over_chunks(PageCount pages) {
   }
 }
 
-bool SpanStore::has_released(PageId first, PageCount pages) const {
+// How many chunks of the row are released.
+uint32_t SpanStore::count_released(PageId first, PageCount pages) const {
+  uint32_t count = 0;
   for (PageId chunk = first; chunk < first + pages; chunk = chunk + PageCount{kPagesPerChunk})
-    if (page_map_.chunk(chunk).is_released) return true;
-  return false;
+    count += page_map_.chunk(chunk).is_released ? 1 : 0;
+  return count;
 }
 
 Span* SpanStore::take_row(PageId first, PageCount pages) {
