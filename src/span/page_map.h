@@ -90,11 +90,11 @@ struct Chunk {
 
   uint64_t dirty[kPagesPerChunk / 64] = {};   // pages that may be backed; the others read as zero and cost nothing
   uint64_t purged[kPagesPerChunk / 64] = {};  // pages that were dirty once and went back to the OS
-  uint32_t free_pages = 0;                    // in the span store's bins
+  uint16_t free_pages = 0;                    // in the span store's bins
   Paging paging = Paging::kSmall;             // as the OS was last advised
   bool is_ours = false;                       // its addresses are usable memory
-  bool is_free : 1 = false;                   // as a whole, in one of the span store's bins
-  bool is_released : 1 = false;               // its addresses went back, and are to be asked for again
+  bool is_free = false;                       // as a whole, in one of the span store's bins
+  bool is_released = false;                   // its addresses went back, and are to be asked for again
   uint8_t store = 0;                          // one more than the number of its span store, for ever; 0: none yet
 };
 
