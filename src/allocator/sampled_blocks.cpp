@@ -55,7 +55,7 @@ SNUG_NOINLINE void keep_sample(void* block, size_t size, double weight, const vo
     sample.sampler = sampler;
   }
   SampledStack stack;
-  stack.count = walk_frames(frame, stack.frames, SampledStack::kMost);
+  stack.count = walk_stack(frame, stack.frames, SampledStack::kMost);
   allocator.profile.strip(stack);
   if (!allocator.profile.add(sample, stack)) tell_freed(sample);  // no memory for it: the free would not find it
   leave_hook();

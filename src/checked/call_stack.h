@@ -9,6 +9,9 @@
 //
 // A function without a frame pointer may leave anything in the register. So a frame is read only if it lies on pages
 // known to be stack, without a gap from the calling function's frame, or if the kernel says that its page is readable.
+//
+// Each allocation and free of a checked process takes one. The heap profile, which takes few, goes by
+// the tables that modules have for exceptions too: walk_stack().
 #pragma once
 
 #include <stddef.h>
@@ -44,8 +47,9 @@ struct CallStack {
   static constexpr uintptr_t kAgain = uintptr_t{1} << kAddressBits;
 };
 
-// The same walk for a stack of up to `most` frames, each kept as often as it occurs; returns how many.
-uint32_t walk_frames(const void* innermost, uintptr_t* frames, size_t most);
+// Walks the stack of callers of the function with this frame address, as take() does, but with frame pointers or
+// without (os/frame_rule.h). Writes up to `most` frames, each as often as it occurs, and returns how many.
+uint32_t walk_stack(const void* innermost, uintptr_t* frames, size_t most);
 
 // The kernel's number of the calling thread. The first call in a thread makes a system call: under no shared lock.
 uint32_t calling_thread();

@@ -14,6 +14,9 @@ from pprof_file import PprofFile
 from tool_under_test import LIBRARY, clean_environment, snug
 
 PROGRAM = os.environ["KNOWN_HEAP"]
+WITHOUT_FRAME_POINTERS = os.environ["KNOWN_HEAP_WITHOUT_FRAME_POINTERS"]
+# Where stacks are walked by tables.
+HAS_TABLES = platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
 HAS_SYMBOLIZER = bool(shutil.which("addr2line") or shutil.which("llvm-symbolizer"))
 
 # Code of no file, with a map for perf, which calls malloc: push %rbp; mov %rsp,%rbp; call *%rsi; pop %rbp; ret.
@@ -58,6 +61,19 @@ class ProfileTest(unittest.TestCase):
         self.assertAlmostEqual(self.of("mixed", "peak") / mib, 75, delta=20)
         self.assertEqual(self.of("large", "live"), 0)
         self.assertGreater(self.of("temporary", "allocated"), 0)
+
+    @unittest.skipUnless(HAS_TABLES, "no tables")
+    @unittest.skipUnless(HAS_SYMBOLIZER, "no symbolizer")
+    def test_all_callers_are_told_of_code_without_frame_pointers(self) -> None:
+        file = Path(self.folder.name) / "without.json"
+        snug("profile", "--distance", "64K", "--json", str(file), WITHOUT_FRAME_POINTERS, "1", "50", "300")
+        found = set()
+        for stack in json.loads(file.read_text())["stacks"]:
+            names = [frame.rpartition("::")[2].partition("(")[0] for frame in stack["stack"]]
+            if names[0] in {"large", "mixed", "small"}:
+                found.add(names[0])
+                self.assertEqual([name for name in names if name in {"hold", "main", "_start"}], ["hold", "main", "_start"])
+        self.assertEqual(found, {"large", "mixed", "small"})
 
     @unittest.skipUnless(HAS_SYMBOLIZER, "no symbolizer")
     def test_the_file_has_the_names_of_functions(self) -> None:

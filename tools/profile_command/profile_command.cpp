@@ -40,9 +40,9 @@ constexpr const char* kExamples = R"(Examples:
   snug profile --diff before.pb after.pb
       What is more, and what is less, by stack.
 
-Options of snug stand before the program; -- may stand between. Stacks need programs and libraries with frame pointers
-(-fno-omit-frame-pointer); of others the innermost calls alone are known. Names are looked up by llvm-symbolizer or
-addr2line. Each process writes its own profile; shown is that of the program itself.
+Options of snug stand before the program; -- may stand between. On x86-64 with glibc 2.35 stacks need no frame pointers;
+elsewhere code without them (-fno-omit-frame-pointer turns them on) is told by its innermost calls alone. Names are
+looked up by llvm-symbolizer or addr2line. Each process writes its own profile; shown is that of the program itself.
 
 Exit status: the program's own; 126 or 127 if it cannot be executed. Of --show and --diff: 0, or 2 for wrong usage.)";
 

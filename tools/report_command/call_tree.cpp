@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "text/printable.h"
 
@@ -156,8 +157,8 @@ void CallTree::prune(std::size_t most) {
   const std::vector<double> worth = worths(nodes_);
   std::vector<int> by_worth(nodes_.size());
   std::iota(by_worth.begin(), by_worth.end(), 0);
-  std::ranges::stable_sort(by_worth, [&worth](int a, int b) {
-    return worth[static_cast<std::size_t>(a)] > worth[static_cast<std::size_t>(b)];
+  std::ranges::sort(by_worth, [&worth](int a, int b) {
+    return std::pair(worth[static_cast<std::size_t>(b)], a) < std::pair(worth[static_cast<std::size_t>(a)], b);
   });
   std::vector<bool> stays(nodes_.size(), false);
   for (std::size_t i = 0; i != most; ++i) stays[static_cast<std::size_t>(by_worth[i])] = true;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "print/quantity.h"
 
@@ -45,8 +46,9 @@ class Finder {
     look_at_rounding();
     look_at_hand_overs();
     look_at_spike();
-    std::ranges::stable_sort(findings_,
-                             [](const ReportFinding& a, const ReportFinding& b) { return a.weight > b.weight; });
+    std::ranges::sort(findings_, [](const ReportFinding& a, const ReportFinding& b) {
+      return std::tie(b.weight, a.sentence) < std::tie(a.weight, b.sentence);
+    });
     keep_the_best();
     return std::move(findings_);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "print/quantity.h"
 #include "text/printable.h"
@@ -45,7 +46,9 @@ LeakTable::LeakTable(const CallTree& tree) : tree_(tree) {
     leaked_ += node.leaked;
     stacks_.push_back({i, node.leaked});
   }
-  std::ranges::stable_sort(stacks_, [](const Stack& a, const Stack& b) { return a.leaked.bytes > b.leaked.bytes; });
+  std::ranges::sort(stacks_, [](const Stack& a, const Stack& b) {
+    return std::tie(b.leaked.bytes, a.node) < std::tie(a.leaked.bytes, b.node);
+  });
 }
 
 std::string LeakTable::text(const ReportedTrace& trace, const HeapHistory& history) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "print/quantity.h"
@@ -83,8 +84,9 @@ std::string against_text(const CallOwners& owners, const CallOwners& other) {
   std::vector<Difference> differences;
   for (const auto& [name, difference] : by_name)
     if (difference.bytes != 0) differences.push_back(difference);
-  std::ranges::stable_sort(
-      differences, [](const Difference& a, const Difference& b) { return std::abs(a.bytes) > std::abs(b.bytes); });
+  std::ranges::sort(differences, [](const Difference& a, const Difference& b) {
+    return std::pair(std::abs(b.bytes), a.function) < std::pair(std::abs(a.bytes), b.function);
+  });
   if (differences.empty()) return "At their peaks both have the same of each function.\n";
   std::string text = "What this recording has more (+) or less (-) at its peak than the other:\n";
   for (std::size_t i = 0; i != std::min(differences.size(), kMostFunctions); ++i)

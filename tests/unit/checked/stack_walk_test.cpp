@@ -1,0 +1,118 @@
+// walk_stack() through code without frame pointers, beside glibc's backtrace().
+#include <features.h>
+
+#include "checked/call_stack.h"
+#include "checked/walked_calls.h"
+
+#if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+
+#include <execinfo.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "os/frame_rule.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kMost = 256;
+
+uintptr_t walked[kMost];
+void* traced[kMost];
+uint32_t walked_count;
+int traced_count;
+
+[[gnu::noinline]] void take_both() {
+  walked_count = walk_stack(__builtin_frame_address(0), walked, kMost);
+  traced_count = backtrace(traced, kMost);
+  asm volatile("" : : : "memory");
+}
+
+void expect_the_same(const std::vector<uint8_t>& kinds) {
+  walked::call_next({kinds.data(), kinds.size(), take_both});
+  // The last entry of backtrace() may be the program's entry, which no call has led to.
+  const auto begin = traced + 1;  // the first is in take_both() itself
+  std::vector<uintptr_t> expected(reinterpret_cast<uintptr_t*>(begin),
+                                  reinterpret_cast<uintptr_t*>(traced + traced_count));
+  while (!expected.empty() && expected.back() == 0) expected.pop_back();
+  std::vector<uintptr_t> calls(walked, walked + walked_count);
+  for (uintptr_t& call : calls) ++call;
+  RC_ASSERT(calls == expected);
+  RC_ASSERT(calls.size() > kinds.size());
+}
+
+RC_GTEST_PROP(StackWalkTest, TellsWhatBacktraceDoes, ()) {
+  const size_t count = *rc::gen::inRange<size_t>(0, 60);
+  expect_the_same(*rc::gen::container<std::vector<uint8_t>>(count, rc::gen::inRange<uint8_t>(0, walked::kKinds)));
+}
+
+TEST(StackWalkTest, EndsWhereAThreadBegins) {
+  const std::vector<uint8_t> kinds = {0, 4, 6, 1};
+  std::thread([&] { EXPECT_TRUE(rc::check([&] { expect_the_same(kinds); })); }).join();
+}
+
+TEST(StackWalkTest, ReturnsAtMostSoMany) {
+  const std::vector<uint8_t> kinds(20, 0);
+  static uint32_t count;
+  walked::call_next({kinds.data(), kinds.size(), [] {
+                       uintptr_t frames[4] = {0, 0, 0, 7};
+                       count = walk_stack(__builtin_frame_address(0), frames, 3);
+                       EXPECT_EQ(frames[3], 7u);
+                     }});
+  EXPECT_EQ(count, 3u);
+}
+
+// Code of no module, which a JIT compiler could have written. It calls its second parameter with the first.
+class MadeCode {
+ public:
+  explicit MadeCode(const std::vector<uint8_t>& bytes)
+      : memory_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(memory_));
+  }
+  ~MadeCode() { munmap(memory_, kBytes); }
+  MadeCode(const MadeCode&) = delete;
+  MadeCode& operator=(const MadeCode&) = delete;
+
+  void call(const walked::Calls& calls) const {
+    reinterpret_cast<void (*)(const walked::Calls&, int (*)(const walked::Calls&))>(memory_)(calls, walked::call_next);
+  }
+  bool has(uintptr_t address) const { return address - reinterpret_cast<uintptr_t>(memory_) < kBytes; }
+
+ private:
+  static constexpr size_t kBytes = 4096;
+  void* memory_;
+};
+
+// The calls outside of the code are those that backtrace() tells where nothing was called through it.
+[[gnu::noinline]] void expect_a_walk_through(const MadeCode& code, const std::vector<uint8_t>& kinds) {
+  asm volatile("" : : "r"(__builtin_frame_address(0)));  // by the frame pointer, which the code has to leave as it was
+  traced_count = backtrace(traced, kMost);
+  const std::vector<void*> outside(traced + 1, traced + traced_count);
+  code.call({kinds.data(), kinds.size(), [] { walked_count = walk_stack(__builtin_frame_address(0), walked, kMost); }});
+  const std::vector<uintptr_t> calls(walked, walked + walked_count);
+  const auto made = std::find_if(calls.begin(), calls.end(), [&](uintptr_t call) { return code.has(call); });
+  ASSERT_NE(made, calls.end());
+  ASSERT_GE(static_cast<size_t>(calls.end() - made), outside.size());
+  for (size_t i = 0; i != outside.size(); ++i)
+    EXPECT_EQ((calls.end() - outside.size())[i] + 1, reinterpret_cast<uintptr_t>(outside[i]));
+}
+
+TEST(StackWalkTest, GoesThroughCodeThatNoTableTellsOf) {
+  const MadeCode as_cpythons(
+      {0x48, 0x83, 0xec, 0x08, 0xff, 0xd6, 0x48, 0x83, 0xc4, 0x08, 0xc3});  // sub, call, add, ret
+  const MadeCode that_pushes({0x55, 0x41, 0x54, 0x53, 0x31, 0xed, 0xff, 0xd6, 0x5b, 0x41, 0x5c, 0x5d, 0xc3});
+  const MadeCode with_a_frame_pointer({0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6, 0x31, 0xc0, 0x5d, 0xc3});
+  for (const MadeCode* const code : {&as_cpythons, &that_pushes, &with_a_frame_pointer})
+    for (uint8_t kind = 0; kind != walked::kKinds; ++kind) expect_a_walk_through(*code, {kind});
+}
+
+TEST(FrameRuleTest, KnowsNothingOfWhatIsNoMemory) {
+  for (const uintptr_t address : {uintptr_t{0}, uintptr_t{1}, ~uintptr_t{0}, uintptr_t{1} << 63})
+    EXPECT_EQ(os::find_frame_rule(address).end, os::FrameRule::End::kUnknown);
+}
+
+}  // namespace
+}  // namespace snug
+
+#endif
