@@ -25,8 +25,9 @@ struct FoundModule {
   uint64_t reserved[7];
 };
 
+// In the library as one file all that is not marked is hidden, and a hidden function is none of libc's.
 #if SNUG_LIBC_FINDS_OBJECTS
-extern "C" int find_object(void* address, FoundModule* module) SNUG_ASM_NAME("_dl_find_object");
+extern "C" SNUG_EXPORT int find_object(void* address, FoundModule* module) SNUG_ASM_NAME("_dl_find_object");
 bool finds_objects() { return true; }
 #else
 extern "C" SNUG_WEAK_IMPORT int find_object(void* address, FoundModule* module) SNUG_ASM_NAME("_dl_find_object");

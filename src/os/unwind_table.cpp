@@ -30,9 +30,9 @@ size_t size_of_pointer(uint8_t encoding) {
 }
 
 // Reads bytes up to an end. What lies beyond it reads as 0 and sets `failed`.
-class Reader {
+class TableReader {
  public:
-  Reader(uintptr_t begin, uintptr_t end) : at_(begin), end_(end) {}
+  TableReader(uintptr_t begin, uintptr_t end) : at_(begin), end_(end) {}
 
   uintptr_t position() const { return at_; }
   bool failed() const { return failed_; }
@@ -69,7 +69,7 @@ class Reader {
     return value;
   }
   // The part with these bytes, which is passed over.
-  Reader part(uint64_t bytes) {
+  TableReader part(uint64_t bytes) {
     const uintptr_t begin = at_;
     skip(bytes);
     return {begin, at_};
@@ -89,7 +89,7 @@ class Reader {
 };
 
 // What the instructions of the tables have said so far.
-struct Rows {
+struct TableRow {
   uint64_t base = 0;  // the register that the frame's end is told from
   int64_t end_offset = 0;
   int64_t saved_offset = 0;
@@ -99,20 +99,20 @@ struct Rows {
 };
 
 // The instructions of one function, and of the record that it shares with others of its kind.
-class Program {
+class TableProgram {
  public:
-  Program(uint64_t code_unit, int64_t data_unit, uintptr_t begin, uintptr_t call)
+  TableProgram(uint64_t code_unit, int64_t data_unit, uintptr_t begin, uintptr_t call)
       : code_unit_(code_unit), data_unit_(data_unit), at_(begin), call_(call) {}
 
   // Follows instructions as far as they say what holds at the call. False if one is not known.
-  bool run(Reader code) {
+  bool run(TableReader code) {
     while (!code.is_at_end() && at_ <= call_)
       if (!step(code) || code.failed()) return false;
     return true;
   }
   // What has been said so far is what `restore` goes back to.
   void keep_initial() { initial_ = rows_; }
-  const Rows& rows() const { return rows_; }
+  const TableRow& rows() const { return rows_; }
 
  private:
   static constexpr size_t kMostKept = 8;
@@ -131,21 +131,21 @@ class Program {
     rows_.has_end = true;
   }
   int64_t scaled(int64_t value) const { return value * data_unit_; }
-  bool step(Reader& code);
-  bool step_extended(Reader& code, uint8_t instruction);
+  bool step(TableReader& code);
+  bool step_extended(TableReader& code, uint8_t instruction);
 
   uint64_t code_unit_;
   int64_t data_unit_;
   uintptr_t at_;
   uintptr_t call_;
-  Rows rows_;
-  Rows initial_;
-  Rows kept_[kMostKept];
+  TableRow rows_;
+  TableRow initial_;
+  TableRow kept_[kMostKept];
   size_t kept_count_ = 0;
 };
 
 // The numbers are DWARF's.
-bool Program::step(Reader& code) {
+bool TableProgram::step(TableReader& code) {
   const auto instruction = code.read<uint8_t>();
   const uint64_t low = instruction & 0x3f;
   switch (instruction >> 6) {
@@ -163,7 +163,7 @@ bool Program::step(Reader& code) {
   }
 }
 
-bool Program::step_extended(Reader& code, uint8_t instruction) {
+bool TableProgram::step_extended(TableReader& code, uint8_t instruction) {
   switch (instruction) {
     case 0x00:  // nop
       return true;
@@ -236,7 +236,7 @@ constexpr uintptr_t kNoEnd = ~uintptr_t{0};
 
 // Where the record of the function is that the address lies in; its begin goes to `begin`. 0 if there is none.
 uintptr_t find_function(uintptr_t table, uintptr_t call, uintptr_t* begin) {
-  Reader head(table, kNoEnd);
+  TableReader head(table, kNoEnd);
   const auto version = head.read<uint8_t>();
   const auto frames_encoding = head.read<uint8_t>();
   const auto count_encoding = head.read<uint8_t>();
@@ -245,12 +245,12 @@ uintptr_t find_function(uintptr_t table, uintptr_t call, uintptr_t* begin) {
     return 0;
   head.skip(size_of_pointer(frames_encoding));
   const uint64_t count = head.read<uint32_t>();
-  struct Row {
+  struct Entry {
     int32_t begin;
     int32_t record;
   };
-  const auto* const rows = at<const Row>(head.position());
-  if (count == 0 || !is_aligned(address_of(rows), alignof(Row))) return 0;
+  const auto* const rows = at<const Entry>(head.position());
+  if (count == 0 || !is_aligned(address_of(rows), alignof(Entry))) return 0;
   const auto from_table = static_cast<int64_t>(call - table);
   size_t below = 0;  // of the last row that begins at the call or before it
   size_t above = count;
@@ -264,14 +264,14 @@ uintptr_t find_function(uintptr_t table, uintptr_t call, uintptr_t* begin) {
 }
 
 // A record of the table of frames, without its length; empty if it is of 4 GiB or more.
-Reader open_record(uintptr_t address) {
-  Reader reader(address, kNoEnd);
+TableReader open_record(uintptr_t address) {
+  TableReader reader(address, kNoEnd);
   const auto length = reader.read<uint32_t>();
   return reader.part(length != 0xffffffff ? length : 0);
 }
 
 // What functions of one kind share.
-struct Kind {
+struct FunctionKind {
   uint64_t code_unit = 0;
   int64_t data_unit = 0;
   uint8_t pointer_encoding = 0;
@@ -280,8 +280,8 @@ struct Kind {
 };
 
 // Leaves the reader at the instructions.
-Kind read_kind(Reader& reader) {
-  Kind kind;
+FunctionKind read_kind(TableReader& reader) {
+  FunctionKind kind;
   const auto own_id = reader.read<uint32_t>();
   const auto version = reader.read<uint8_t>();
   if (own_id != 0 || (version != 1 && version != 3)) return kind;
@@ -294,7 +294,7 @@ Kind read_kind(Reader& reader) {
   if (column != kReturnAddress || (count != 0 && additions[0] != 'z')) return kind;
   kind.has_lengths = count != 0;
   if (kind.has_lengths) {
-    Reader values = reader.part(reader.read_uleb());
+    TableReader values = reader.part(reader.read_uleb());
     for (size_t i = 1; i != count; ++i) {
       if (additions[i] == 'S') return kind;  // a signal handler's: the call before it is none
       const auto encoding = values.read<uint8_t>();
@@ -306,7 +306,7 @@ Kind read_kind(Reader& reader) {
   return kind;
 }
 
-FrameRule rule_of(const Rows& rows) {
+FrameRule rule_of(const TableRow& rows) {
   FrameRule rule;
   if (rows.is_outermost) {
     rule.end = FrameRule::End::kOutermost;
@@ -330,11 +330,11 @@ FrameRule find_table_rule(uintptr_t table, uintptr_t call) {
   uintptr_t begin = 0;
   const uintptr_t address = find_function(table, call, &begin);
   if (address == 0) return {};
-  Reader function = open_record(address);
+  TableReader function = open_record(address);
   if (function.is_at_end()) return {};
   const uintptr_t here = function.position();
-  Reader shared = open_record(here - function.read<uint32_t>());
-  const Kind kind = read_kind(shared);
+  TableReader shared = open_record(here - function.read<uint32_t>());
+  const FunctionKind kind = read_kind(shared);
   if (!kind.is_known) return {};
   const size_t pointer_bytes = size_of_pointer(kind.pointer_encoding);
   function.skip(pointer_bytes);  // the begin, which the table tells
@@ -343,7 +343,7 @@ FrameRule find_table_rule(uintptr_t table, uintptr_t call) {
                                                : function.read<uint16_t>();
   if (kind.has_lengths) function.skip(function.read_uleb());
   if (function.failed() || call - begin >= length) return {};
-  Program program(kind.code_unit, kind.data_unit, begin, call);
+  TableProgram program(kind.code_unit, kind.data_unit, begin, call);
   if (!program.run(shared)) return {};
   program.keep_initial();
   if (!program.run(function)) return {};

@@ -133,6 +133,13 @@ class LiveTest(unittest.TestCase):
             self.assert_refused(snug("ctl", str(child.pid), "set", "retain:x"), child.pid, "bad value 'x' for 'retain'")
             self.assert_refused(snug("ctl", str(child.pid), "set", "retian:1M"), child.pid, "did you mean 'retain'?")
             self.assertEqual(self.statistics(child.pid)["retain"], 1 << 20, "nothing of it was taken")
+            told = json.loads(snug("ctl", str(child.pid), "set", "retain", "3M", "--json").stdout)
+            self.assertEqual(told, {"schema": "snug.control/1", "pid": child.pid, "order": "set"})
+            told = json.loads(snug("ctl", str(child.pid), "settings", "--json").stdout)
+            retain = {"key": "retain", "value": str(3 << 20), "origin": "changed", "may_change": True}
+            self.assertIn(retain, told["settings"])
+            told = json.loads(snug("ctl", "--json", str(child.pid), "purge").stdout)
+            self.assertLessEqual(told["resident_bytes"], told["resident_bytes_before"])
 
     def test_a_change_counts_for_what_is_kept(self):
         with process("work", "publish:on,purge_after:86400000,retain:1G") as child:
@@ -171,6 +178,15 @@ class LiveTest(unittest.TestCase):
             every = snug("top", "-n", "2", "-d", "0.2").stdout
             self.assertEqual(len(re.findall(rf"(?m)^[> ] {child.pid} ", every)), 2)
             self.assertRegex(every, r"mallocs/s")
+            first, second = [next(line for line in look.splitlines() if re.match(rf"[> ] {child.pid} ", line))
+                             for look in every.split("mallocs/s")[1:]]
+            self.assertEqual(first.split().count("-"), 3, "one look tells no rate")
+            self.assertEqual(second.split().count("-"), 0)
+            looks = snug("top", "-n", "2", "-d", "0.2", "--json", str(child.pid)).stdout.splitlines()
+            first, second = [json.loads(look)["processes"][0] for look in looks]
+            self.assertEqual((first["pid"], "a_second" in first), (child.pid, False))
+            self.assertGreater(second["a_second"]["allocations"], 0)
+            self.assertGreater(second["resident_bytes"], 0)
 
     def test_prometheus_reads_it(self):
         with process("work") as child:

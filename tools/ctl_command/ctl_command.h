@@ -19,6 +19,7 @@ class CtlCommand {
   std::string process_;
   std::string order_;
   std::vector<std::string> words_;
+  bool json_ = false;
 };
 
 }  // namespace snug::tool

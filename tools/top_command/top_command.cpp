@@ -25,6 +25,7 @@ constexpr const char* kExamples = R"(Examples:
   snug top                       all processes that publish and may be asked
   snug top 1234                  of one: parts of its memory, classes, threads
   snug top --once                one look, for scripts; so it is where output is no terminal
+  snug top -n 2 -d 10 --json     two looks, the second with what was done in a second
 
 Keys: up, down, enter: one process; escape: back; m, l, a, n: sort by memory, live bytes, mallocs, number; p: have the
 process give back what is free; q: end.
@@ -52,6 +53,8 @@ class Top {
     }
     view_.add(std::move(all), steady_clock::now());
   }
+
+  nlohmann::ordered_json json() const { return view_.json(); }
 
   std::string text(std::size_t lines, std::size_t width) const {
     return opened_ ? view_.detail(*opened_, lines, width) : view_.list(lines, width, marked_);
@@ -124,6 +127,7 @@ TopCommand::TopCommand(CLI::App& app) {
   auto* looks = command_->add_option("-n,--looks", looks_, "End after so many looks, printed one below the other")
                     ->check(number_within(std::uint64_t{1}, std::uint64_t{1000000}));
   command_->add_flag_callback("--once", [this] { looks_ = 1; }, "One look")->excludes(looks);
+  command_->add_flag("--json", json_, "As JSON, a look a line (snug.top/1); without -n one look");
 }
 
 int TopCommand::execute() const {
@@ -132,9 +136,9 @@ int TopCommand::execute() const {
   const std::chrono::milliseconds period(static_cast<std::int64_t>(seconds_ * 1000));
   Top top(std::move(named), period);
   top.look(true);
-  if (looks_ == 0 && Terminal::is_here()) return top.run();
+  if (looks_ == 0 && !json_ && Terminal::is_here()) return top.run();
   for (std::uint64_t left = std::max<std::uint64_t>(looks_, 1);;) {
-    std::cout << top.text(SIZE_MAX, SIZE_MAX) << std::flush;
+    std::cout << (json_ ? top.json().dump() + "\n" : top.text(SIZE_MAX, SIZE_MAX)) << std::flush;
     if (--left == 0) return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
     std::this_thread::sleep_for(period);
     top.look(false);

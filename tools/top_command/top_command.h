@@ -20,6 +20,7 @@ class TopCommand {
   std::vector<std::string> words_;
   double seconds_ = 2;
   std::uint64_t looks_ = 0;
+  bool json_ = false;
 };
 
 }  // namespace snug::tool

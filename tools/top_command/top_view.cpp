@@ -64,6 +64,10 @@ double TopView::rate(const Process& process, const std::string& name) const {
   return found == process.rates.end() ? 0 : std::max(0.0, found->second);
 }
 
+std::string TopView::rate_text(const Process& process, const std::string& name, std::string (*text)(double)) const {
+  return process.rates.empty() ? "-" : text(rate(process, name));
+}
+
 std::vector<pid_t> TopView::shown() const {
   std::vector<pid_t> pids;
   for (const auto& [pid, process] : processes_) pids.push_back(pid);
@@ -86,6 +90,18 @@ std::vector<pid_t> TopView::shown() const {
   return pids;
 }
 
+nlohmann::ordered_json TopView::json() const {
+  nlohmann::ordered_json look = {{"schema", "snug.top/1"}, {"processes", nlohmann::ordered_json::array()}};
+  for (const pid_t pid : shown()) {
+    const Process& process = processes_.at(pid);
+    nlohmann::ordered_json told = process.statistics.json;
+    told["resident_bytes"] = static_cast<std::uint64_t>(process.resident);
+    for (const auto& [name, unused] : process.rates) told["a_second"][name] = rate(process, name);
+    look["processes"].push_back(std::move(told));
+  }
+  return look;
+}
+
 std::string TopView::list(std::size_t lines, std::size_t width, std::size_t marked) const {
   Table table({"  pid", "RSS", "live", "cached", "free in slabs", "kept", "given back/s", "missed/s", "mallocs/s",
                "threads", "program"});
@@ -98,8 +114,8 @@ std::string TopView::list(std::size_t lines, std::size_t width, std::size_t mark
     table.add_row({fmt::format("{} {}", row++ == marked ? ">" : " ", pid), bytes(process.resident),
                    bytes(figure("bytes_in_use")), bytes(figure("bytes_cached")),
                    bytes(std::max(0.0, figure("bytes_in_slabs") - in_slabs)), bytes(figure("bytes_retained")),
-                   bytes(rate(process, "bytes_purged")), bytes(rate(process, "bytes_missed")),
-                   count(rate(process, "allocations")), count(figure("threads")), shortened(its.program)});
+                   rate_text(process, "bytes_purged", bytes), rate_text(process, "bytes_missed", bytes),
+                   rate_text(process, "allocations", count), count(figure("threads")), shortened(its.program)});
   }
   return cut(table.text(), lines, width);
 }
@@ -110,8 +126,8 @@ std::string TopView::detail(pid_t pid, std::size_t lines, std::size_t width) con
   const Process& process = found->second;
   const LiveStatistics& its = process.statistics;
   std::string text = fmt::format("process {}, {}: {} in memory, {} mallocs/s, {} given back/s, {} missed/s\n\n", pid,
-                                 its.program, bytes(process.resident), count(rate(process, "allocations")),
-                                 bytes(rate(process, "bytes_purged")), bytes(rate(process, "bytes_missed")));
+                                 its.program, bytes(process.resident), rate_text(process, "allocations", count),
+                                 rate_text(process, "bytes_purged", bytes), rate_text(process, "bytes_missed", bytes));
   if (const auto rss = its.memory.find("rss"); rss != its.memory.end() && rss->second != 0) {
     Table parts({"of the heap", "in memory", "%", ""}, Table::Align::kLeft);
     for (const MemoryPart& part : kMemoryParts) {

@@ -25,6 +25,8 @@ class TopView {
   // At most so many lines of at most so many characters. `marked`: the row that keys are about.
   std::string list(std::size_t lines, std::size_t width, std::size_t marked) const;
   std::string detail(pid_t pid, std::size_t lines, std::size_t width) const;
+  // The whole look (snug.top/1), in the order in which processes are shown.
+  nlohmann::ordered_json json() const;
 
  private:
   struct Process {
@@ -33,6 +35,8 @@ class TopView {
     std::map<std::string, double> rates;  // of figures that only grow, a second; none at the first look
   };
   double rate(const Process& process, const std::string& name) const;
+  // "-" at the first look.
+  std::string rate_text(const Process& process, const std::string& name, std::string (*text)(double)) const;
 
   std::map<pid_t, Process> processes_;
   std::chrono::steady_clock::time_point looked_at_;

@@ -55,6 +55,7 @@ static void* end_with_input(void* nothing) {
 
 int main(int count, char** words) {
   const char* mode = count > 1 ? words[1] : "";
+  setvbuf(stdin, NULL, _IONBF, 0); /* else the first read allocates, behind "ready" */
   hold_some();
   pthread_t thread;
   if (strcmp(mode, "work") == 0) {
