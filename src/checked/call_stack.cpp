@@ -133,7 +133,8 @@ bool step_out(FrameWalk& walk, Registers& registers) {
   const uintptr_t base = rule.end == End::kFromStackPointer ? registers.stack_pointer : registers.frame_pointer;
   const uintptr_t end = base + static_cast<uintptr_t>(intptr_t{rule.end_offset});
   const uintptr_t saved = rule.saved_offset != 0 ? end + static_cast<uintptr_t>(intptr_t{rule.saved_offset}) : 0;
-  if (end <= registers.stack_pointer || !is_aligned(end, kFrameAlignment)) return false;  // callers' frames lie above
+  // Callers' frames lie above. A JIT compiler's are aligned to words alone.
+  if (end <= registers.stack_pointer || !is_aligned(end, kWord)) return false;
   if (!walk.can_read(end - kWord) || (saved != 0 && (!is_aligned(saved, kWord) || !walk.can_read(saved)))) return false;
   const uintptr_t after = *at<const uintptr_t>(end - kWord);
   if (after == 0) return false;
