@@ -18,10 +18,10 @@ CALLGRIND = ["valgrind", "--tool=callgrind"]
 LENGTHS = (2_000, 20_000)  # beyond some MiB the heap asks the clock and the kernel what huge pages cost, which is never the same
 # The clock decides when empty memory goes back: not within these runs.
 SETTINGS = {"SNUG_CONF": "purge_after:86400000", "PYTHONHASHSEED": "0"}
-AT_START_AND_EXIT = 60_000  # instructions: that of libsnug takes 2,000, and creating a file some of libc's
+AT_START_AND_EXIT = 120_000  # instructions: that of libsnug takes 2,000, and creating a file some of libc's
 # By which two runs that do the same differ: addresses decide how far a table is searched, and the clock whether a huge page
-# is asked for. An armed peak adds 250,000 and 2,070,000.
-APART = 50_000
+# is asked for; on a busy machine 78,000 were seen. An armed peak adds 250,000 and 2,070,000.
+APART = 120_000
 GROWING = """b = bytearray()
 for i in range({}): b += bytes(100)"""
 
