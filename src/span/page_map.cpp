@@ -178,6 +178,19 @@ bool PageMap::release_unused(Reservation reservation) {
   return true;
 }
 
+bool PageMap::reserve_again(Reservation reservation) {
+  const size_t bytes = reservation.end - reservation.next;
+  void* const start = os::reserve(at<void>(reservation.next), bytes);
+  if (start == nullptr) return false;
+  if (address_of(start) != reservation.next) {
+    os::release(start, bytes);
+    return false;
+  }
+  os::prefer_small_pages(start, bytes);
+  reserved_.fetch_add(bytes, kRelaxed);
+  return true;
+}
+
 void* PageMap::Reservation::take() {
   if (empty()) return nullptr;
   void* const chunk = at<void>(next);

@@ -132,6 +132,8 @@ class PageMap {
   bool retake_chunk(PageId first);
   // Gives back what was not used of a reservation. False if the OS does not take it.
   bool release_unused(Reservation reservation);
+  // Reserves that again; false if it is taken or the OS refuses.
+  bool reserve_again(Reservation reservation);
 
   SNUG_ALWAYS_INLINE bool contains(const void* block) const { return index_of(block) < pages_; }
   SNUG_ALWAYS_INLINE size_t index_of(const void* block) const { return (address_of(block) - base_) >> kPageShift; }

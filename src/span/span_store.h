@@ -365,6 +365,9 @@ class SpanStore {
   KeptByAge by_age_;
   bool reserves_ SNUG_GUARDED_BY(lock_) = false;  // a thread is reserving addresses
   PageMap::Reservation newest_ SNUG_GUARDED_BY(lock_);
+  // The rest of one that went back, or nothing. It comes again before others, or each that goes would take new
+  // addresses.
+  PageMap::Reservation given_back_ SNUG_GUARDED_BY(lock_);
   RecordPool<Span> records_ SNUG_GUARDED_BY(lock_);
   Bins bins_[2][2] SNUG_GUARDED_BY(lock_);  // by paging; clean, dirty
   Span* wilderness_ SNUG_GUARDED_BY(lock_) = nullptr;

@@ -227,10 +227,10 @@ bool SpanStore::read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) {
 bool SpanStore::reserve() {
   if (reserves_) return await_others();
   reserves_ = true;
-  PageMap::Reservation more;
+  PageMap::Reservation more = exchange(given_back_, {});
   {
     const UnlockedScope unlocked(lock_, in_flight_);
-    more = page_map_.reserve_more(number_);
+    if (more.empty() || !page_map_.reserve_again(more)) more = page_map_.reserve_more(number_);
   }
   reserves_ = false;
   if (more.empty()) return false;
@@ -259,7 +259,10 @@ bool SpanStore::release_addresses() {
       const UnlockedScope unlocked(lock_, in_flight_);
       gone = page_map_.release_unused(unused);
     }
-    if (!gone && !reserves_ && newest_.empty()) newest_ = unused;
+    if (gone)
+      given_back_ = unused;
+    else if (!reserves_ && newest_.empty())
+      newest_ = unused;
     any = gone;
   }
   for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {

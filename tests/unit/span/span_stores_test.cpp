@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "os/memory.h"
 #include "span/own_spans.h"
 
 namespace snug {
@@ -145,6 +146,20 @@ TEST_F(SpanStoresTest, AStoreThatComesLaterHasItsPart) {
   home(1);
   EXPECT_EQ(stores.at(0).retain(), kKept / 2);
   EXPECT_EQ(stores.at(1).retain(), kKept / 2);
+}
+
+// Each store's rest lies before what another has reserved.
+TEST_F(SpanStoresTest, AddressesThatWentBackAreTakenAgain) {
+  if (!os::answers_for_addresses()) GTEST_SKIP() << "addresses that go would not come again";
+  uint32_t end = 0;
+  for (int round = 0; round != 20; ++round) {
+    std::vector<Span*> spans;
+    for (size_t number : {0, 1, 2, 3}) spans.push_back(stores.allocate(home(number), kChunk));
+    if (round == 0) end = own.page_map.end_reserved().value;
+    for (Span* span : spans) stores.free(span, {0});
+    EXPECT_TRUE(stores.release_addresses());
+  }
+  EXPECT_EQ(own.page_map.end_reserved().value, end);
 }
 
 TEST_F(SpanStoresTest, TrimAndThePurgesReachAll) {
