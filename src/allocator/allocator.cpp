@@ -152,8 +152,8 @@ bool Allocator::open_parts() {
 void Allocator::bound_heaps() {
   const size_t heaps = config.heaps != 0 ? config.heaps : kHeapsACore * os::usable_core_count();
   if (heaps != 0) registry.bound(heaps);
-  const size_t stores = page_map.has_addresses_to_spare() ? os::usable_core_count() / SpanStores::kProcessors : 1;
-  spans.bound(config.stores != 0 ? config.stores : stores);
+  const size_t stores = config.stores != 0 ? config.stores : os::usable_core_count() / SpanStores::kProcessors;
+  spans.bound(page_map.has_addresses_to_spare() ? stores : 1);
 }
 
 // Opens what the configured checks need. If every block is checked, the inline paths stay closed.
@@ -179,7 +179,9 @@ void Allocator::open_real_time() {
   if (config.profile_rt == 0 || is_checked()) return;
   if (real_time.make(config.profile_rt) != 0) {
     Text<128> line;
-    line.add("snug: SNUG_CONF: profile_rt: no memory for a region of ")
+    const bool is_refused = !footprint.has_room(config.profile_rt);
+    line.add("snug: SNUG_CONF: profile_rt: ")
+        .add(is_refused ? "the limit has no room for a region of " : "no memory for a region of ")
         .add(uint64_t{config.profile_rt})
         .add(" bytes\n");
     return write_line(line.data(), line.size());

@@ -17,7 +17,7 @@ constexpr size_t kLeastStep = size_t{64} << 10;
 
 size_t Peak::grown() { return allocator.spans.bytes_grown().load(kRelaxed) + allocator.mappings.bytes_grown(); }
 
-// No less than what is committed. Takes the locks of the two stores, one after the other.
+// No less than what is committed. Takes the locks of all stores, one after the other.
 size_t Peak::committed() {
   const SpanStatistics spans = allocator.spans.statistics();
   const LargeStatistics large = allocator.mappings.statistics();

@@ -131,6 +131,12 @@ class SNUG_LOCKABLE BasicLock {
 
 using Lock = BasicLock<>;
 
+// A lock that comes to be beside one which a fork takes before it: in a fork's handler it is held as that one is.
+template <class Outer, class Inner>
+void hold_with(const Outer& outer, Inner& inner) SNUG_UNPROVED {
+  if (outer.is_held_for_fork()) inner.lock_for_fork();
+}
+
 // A lock that any thread of the process may want: no system call happens while it is held. Builds with assertions check
 // that.
 #ifdef NDEBUG

@@ -18,7 +18,7 @@ SNUG_EXPORT int snug_realtime_begin(size_t bytes) {
   if (allocator.is_checked()) return 0;
   if (allocator.config.sized_delete == SizedDelete::kTrust) return ENOTSUP;
   const int error = allocator.real_time.make(bytes);
-  if (error != ENOMEM) return error;
+  if (error != ENOMEM || is_hopeless(bytes)) return error;
   give_back(0, false);  // what the heap has empty may make room
   return allocator.real_time.make(bytes);
 }

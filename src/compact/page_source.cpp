@@ -38,7 +38,7 @@ PageRow PageSource::take_in_store(size_t bytes, size_t alignment) {
   if (bytes <= kChunkSize && alignment <= kChunkSize) {
     const PageCount pages{static_cast<uint32_t>((bytes + kPageSize - 1) / kPageSize)};
     const PageCount unit{static_cast<uint32_t>(max(alignment, kPageSize) / kPageSize)};
-    Span* const span = spans_->allocate(0, pages, unit);
+    Span* const span = spans_->allocate(home_, pages, unit);
     if (span == nullptr) return {};
     return {spans_->page_map().start_of(span->first), pages.bytes(), span, false};
   }

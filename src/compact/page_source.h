@@ -27,7 +27,7 @@ struct RecordMemory {
 class PageSource {
  public:
   PageSource(SpanStores& spans, MappingStore& mappings, RecordMemory records)
-      : spans_(&spans), mappings_(&mappings), records_(records) {}
+      : spans_(&spans), mappings_(&mappings), records_(records), home_(spans.next_home()) {}
   // `start` is aligned to a page. The source's own tables come first.
   PageSource(char* start, size_t bytes);
 
@@ -118,6 +118,7 @@ class PageSource {
   SpanStores* spans_ = nullptr;
   MappingStore* mappings_ = nullptr;
   RecordMemory records_ = {};
+  uint8_t home_ = 0;  // the span store that its pages come from
 
   // Used only with a region.
   uint64_t* taken_ = nullptr;

@@ -70,8 +70,7 @@ FrameRule find_frame_rule(uintptr_t call) {
   if (!finds_objects()) return kByFramePointer;
   FoundModule module;
   if (find_object(at<void>(call), &module) != 0 || module.table == 0) return rule_by_code(call);
-  const FrameRule rule = find_table_rule(module.table, call);
-  return rule.end != FrameRule::End::kUnknown ? rule : kByFramePointer;
+  return find_table_rule(module.table, call);  // a guess would tell calls that never were
 }
 
 #else

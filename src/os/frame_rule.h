@@ -27,9 +27,9 @@ struct FrameRule {
 // That of a function which keeps its frame pointer.
 inline constexpr FrameRule kByFramePointer{FrameRule::End::kFromFramePointer, 16, -16};
 
-// `call` is an address in the call, as its last byte. By the tables of its module; of code that has none, as a JIT
-// compiler's, by the instructions behind the call if they leave the frame, as in the trampolines of CPython's, and else
-// by the frame pointer. Unknown if no memory can be read there.
+// `call` is an address in the call, as its last byte. By the tables of its module: unknown if these tell it in a way
+// that is not understood. Of code that has none, as a JIT compiler's, by the instructions behind the call if they leave
+// the frame, as in the trampolines of CPython's, and else by the frame pointer; unknown if no memory can be read there.
 FrameRule find_frame_rule(uintptr_t call);
 
 }  // namespace snug::os

@@ -130,7 +130,7 @@ class TableProgram {
     rows_.end_offset = offset;
     rows_.has_end = true;
   }
-  int64_t scaled(int64_t value) const { return value * data_unit_; }
+  int64_t scaled(uint64_t value) const { return static_cast<int64_t>(value * static_cast<uint64_t>(data_unit_)); }
   bool step(TableReader& code);
   bool step_extended(TableReader& code, uint8_t instruction);
 
@@ -153,7 +153,7 @@ bool TableProgram::step(TableReader& code) {
       at_ += low * code_unit_;
       return true;
     case 2:  // offset
-      set_saved(low, scaled(static_cast<int64_t>(code.read_uleb())));
+      set_saved(low, scaled(code.read_uleb()));
       return true;
     case 3:  // restore
       restore(low);
@@ -178,7 +178,7 @@ bool TableProgram::step_extended(TableReader& code, uint8_t instruction) {
       return true;
     case 0x05: {  // offset_extended
       const uint64_t column = code.read_uleb();
-      set_saved(column, scaled(static_cast<int64_t>(code.read_uleb())));
+      set_saved(column, scaled(code.read_uleb()));
       return true;
     }
     case 0x06:  // restore_extended

@@ -68,7 +68,11 @@ bool HeapRegistry::is_at_rest() const {
 }
 
 SlabHeap* HeapRegistry::acquire() {
-  return heaps_.take([this](uint16_t id) { return make_heap(id, spans_.home_of(of_threads_++)); });
+  return heaps_.take([this](uint16_t id) {
+    SlabHeap* const heap = make_heap(id, spans_.home_of(of_threads_));
+    if (heap != nullptr) ++of_threads_;
+    return heap;
+  });
 }
 
 bool HeapRegistry::grant_extra(size_t bytes) {

@@ -22,7 +22,7 @@ namespace snug {
 
 class HeapRegistry {
  public:
-  // Beside the shared heap.
+  // Beside the first shared heap; each further one takes a place.
   static constexpr size_t kMostHeaps = (size_t{1} << 16) - 2;
 
   constexpr HeapRegistry(MetaArena& arena, SpanStores& spans) : arena_(arena), spans_(spans) {}
@@ -146,7 +146,7 @@ class HeapRegistry {
   bool with_heap_of(const void* block, SlabHeap* own, Act act);
   const Slab& slab_of(const void* block) const;
   using Heaps = HeapTable<SlabHeap, StdAtomics, SharedLock>;
-  static constexpr size_t kIds = kMostHeaps + 2;  // 0 is no heap's, 1 the shared heap's
+  static constexpr size_t kIds = kMostHeaps + 2;  // 0 is no heap's, 1 the first shared heap's
 
   template <class Act>
   bool look_at_slab(PageId page, Act act);

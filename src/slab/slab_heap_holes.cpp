@@ -90,7 +90,7 @@ void SlabHeap::end_round() {
 void SlabHeap::give_back_some() {
   begin_round();
   purge_for_growth(kByAge);
-  for (uint32_t runs = 0; runs != kAtATime && registry_.spans().at(home_).purge_overdue() == Purge::kDone;) ++runs;
+  for (uint32_t runs = 0; runs != kAtATime && registry_.spans().purge_overdue() == Purge::kDone;) ++runs;
 }
 
 bool SlabHeap::take_holes(Round& round, Holes& holes, SpanBatch& emptied) {

@@ -32,13 +32,12 @@ bool ChunkRow::has_free_start(uint32_t chunk) const {
 }
 
 Optional<PageId> ChunkRow::find() const {
-  const uint32_t end = page_map_.end_reserved().chunk();
   const uint32_t most = whole_ * kPagesPerChunk + rest_.value;
   Optional<PageId> best;
   uint32_t best_dirty = 0;
   uint32_t chunks = 0;  // usable ones in a row, up to here
   uint32_t dirty = 0;   // dirty pages of the last of those, `whole_` chunks at most
-  for (uint32_t chunk = page_map_.first_reserved().chunk(); chunk < end; ++chunk) {
+  for (uint32_t chunk = from_; chunk < end_; ++chunk) {
     const Optional<uint32_t> more = dirty_pages_if_usable(chunk);
     if (!more) {
       chunks = dirty = 0;

@@ -17,17 +17,21 @@ namespace snug {
 class ChunkRow {
  public:
   // `pages` is more than kPagesPerChunk. Chunks are usable if they are of the store with that number; clean ones only
-  // if they have this paging, released ones only from the chunk `released_from` on.
-  ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, Paging paging, uint32_t released_from)
+  // if they have this paging, released ones only from the chunk `released_from` on. The store has
+  // none before `from` or from `end` on.
+  ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, Paging paging, uint32_t released_from, PageId from,
+           PageId end)
       : page_map_(page_map),
         store_(store),
         whole_(pages.value / kPagesPerChunk),
         rest_{pages.value % kPagesPerChunk},
         paging_(paging),
-        released_from_(released_from) {}
+        released_from_(released_from),
+        from_(from.chunk()),
+        end_(end.chunk()) {}
 
   // The first page of the place with the most dirty pages, which cost no fault, the lowest of several; nothing if there
-  // is no place. O(chunks ever reserved).
+  // is no place. O(chunks from `from` to `end`).
   Optional<PageId> find() const;
 
  private:
@@ -43,6 +47,8 @@ class ChunkRow {
   const PageCount rest_;
   const Paging paging_;
   const uint32_t released_from_;
+  const uint32_t from_;
+  const uint32_t end_;
 };
 
 }  // namespace snug

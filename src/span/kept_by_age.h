@@ -40,11 +40,15 @@ class KeptByAge {
     highest_ = max(highest_, in_use);
   }
 
-  // How much may be kept beside what is in use, where the budget alone would keep `budget`.
-  size_t beyond(size_t budget, size_t in_use) const {
+  size_t bound() const { return bound_.load(kRelaxed); }
+
+  // How much may be kept beside what is in use, where the budget alone would keep `budget`; within `bound`, for a store
+  // that has a part of it.
+  size_t beyond(size_t budget, size_t in_use) const { return beyond(budget, in_use, bound()); }
+  size_t beyond(size_t budget, size_t in_use, size_t bound) const {
     if (!is_in_force()) return budget;
     const size_t peak = max(before_, highest_, in_use);
-    return max(budget, min(budget + (peak - in_use), bound_.load(kRelaxed)));
+    return max(budget, min(budget + (peak - in_use), bound));
   }
 
   // The most that may be kept, where the limit without KeptByAge is `kept`.

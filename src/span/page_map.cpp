@@ -48,7 +48,7 @@ bool make_writable(const void* first, const void* last) {
 
 bool PageMap::open() {
   const size_t limit = os::address_space_limit();
-  unit_.store(reservation_size(limit), kRelaxed);
+  unit_ = reservation_size(limit);
   may_double_ = limit == SIZE_MAX;
   pages_ = 0;
   const size_t size = window_size(limit);
@@ -70,7 +70,8 @@ bool PageMap::open() {
   base_ = kSanitized ? 0 : kFirstPlace + os::random_seed() % kPlaces * kChunkSize;
   next_place_.store(base_, kRelaxed);
   pages_ = pages;
-  first_ = reserve();
+  size_t at_once = 0;
+  first_ = reserve(at_once);
   has_first_.store(!first_.empty(), kRelaxed);
   if (!first_.empty()) return true;
   pages_ = 0;
@@ -78,17 +79,19 @@ bool PageMap::open() {
   return false;
 }
 
-PageMap::Reservation PageMap::reserve_more(uint8_t store) {
-  const Reservation more = has_first_.load(kRelaxed) && has_first_.exchange(false, kRelaxed) ? first_ : reserve();
+PageMap::Reservation PageMap::reserve_more(uint8_t store, size_t& at_once) {
+  const bool is_first = has_first_.load(kRelaxed) && has_first_.exchange(false, kRelaxed);
+  const Reservation more = is_first ? first_ : reserve(at_once);
+  if (is_first && may_double_) at_once = unit_ * 2;
   for (uintptr_t chunk = more.next; chunk != more.end; chunk += kChunkSize)
     store_shared(chunks_[page_of(at<void>(chunk)).chunk()].store, static_cast<uint8_t>(store + 1));
   return more;
 }
 
 // Each thread that reserves claims the addresses that it asks for, or two would ask for the same.
-PageMap::Reservation PageMap::reserve() {
-  const size_t usual = unit_.load(kRelaxed);
-  for (size_t unit = usual; unit >= kChunkSize; unit /= 2) {
+PageMap::Reservation PageMap::reserve(size_t& at_once) {
+  if (at_once == 0) at_once = unit_;
+  for (size_t unit = at_once; unit >= kChunkSize; unit /= 2) {
     const uintptr_t place = next_place_.fetch_add(unit, kRelaxed);
     Reservation more = place != 0 ? reserve(place, unit) : Reservation{};
     // One chunk more than needed where the kernel may choose: its choice is not aligned to chunks.
@@ -99,11 +102,11 @@ PageMap::Reservation PageMap::reserve() {
       next_place_.compare_exchange_strong(claimed, more.empty() ? place : more.end, kRelaxed);
     }
     if (more.empty()) continue;
-    if (may_double_ && unit == usual && unit < kLargestReservation) unit_.store(unit * 2, kRelaxed);
+    if (may_double_ && unit == at_once && unit < kLargestReservation) at_once *= 2;
     return more;
   }
   // After a refusal callers ask often; from now on only for one chunk, not for all those lengths.
-  unit_.store(kChunkSize, kRelaxed);
+  at_once = kChunkSize;
   return {};
 }
 

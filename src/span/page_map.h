@@ -122,8 +122,9 @@ class PageMap {
   // System calls, made without a lock; the caller has the addresses detached.
 
   // Another reservation for the span store of that number, its arrays writable, behind the newest one if the OS agrees;
-  // an empty one if it refuses or the window is full. For each store by one thread at a time.
-  Reservation reserve_more(uint8_t store);
+  // an empty one if it refuses or the window is full. For each store by one thread at a time. `at_once` is the store's:
+  // how many bytes it reserves the next time, twice as many as now unless there is a limit on addresses; 0 at first.
+  Reservation reserve_more(uint8_t store, size_t& at_once);
   // Makes a chunk that was taken readable, writable and zero; false if the OS refuses.
   bool commit_chunk(void* chunk);
   // Gives a chunk's addresses back; false if the OS does not take them.
@@ -186,7 +187,7 @@ class PageMap {
   size_t bytes_of_arrays() const { return array_bytes_; }
 
  private:
-  Reservation reserve();
+  Reservation reserve(size_t& at_once);
   Reservation reserve(uintptr_t hint, size_t bytes);
   void note_reserved(PageId first, PageCount pages);
   bool make_arrays_writable(uintptr_t start, uintptr_t end);
@@ -206,7 +207,7 @@ class PageMap {
   Atomic<uint32_t> first_reserved_{UINT32_MAX};
   Atomic<uint32_t> end_reserved_{0};
   Atomic<uintptr_t> next_place_{0};  // where the next reservation should begin
-  Atomic<size_t> unit_{0};           // how much to reserve at once
+  size_t unit_ = 0;                  // how much a store reserves at first
   Atomic<bool> has_first_{false};    // nobody has taken the first reservation yet
   Reservation first_;
   bool placed_ = false;  // the base is final

@@ -46,6 +46,7 @@ class PerHome {
     void* const memory = arena_.allocate(sizeof(T));
     if (memory == nullptr) return first_;
     T* const made = ::new (InPlace{memory}) T(arena_);
+    hold_with(making_, made->lock());
     place.store(made, kRelease);
     return *made;
   }

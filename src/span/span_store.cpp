@@ -16,6 +16,17 @@ constexpr size_t kWords = kPagesPerChunk / 64;
 
 }  // namespace
 
+void SpanStore::follow(SpanStore& other) {
+  bound_retention(other.retain(), other.retain_in_use_.load(kRelaxed), other.by_age_.bound());
+  if (other.wake_event_ != nullptr) set_wake_event(*other.wake_event_);
+  uint32_t milliseconds = 0;
+  {
+    const LockGuard guard(other.lock_);
+    milliseconds = other.purge_after_;
+  }
+  set_purge_after(milliseconds);
+}
+
 Span* SpanStore::Bins::shortest(PageCount at_least) const {
   const uint32_t first = at_least.value - 1;
   for (size_t word = first / 64; word < kWords; ++word) {
@@ -285,7 +296,7 @@ void SpanStore::insert(Span* span) {
   if (span->aging) {
     span->freed_at = os::milliseconds();
     age_list(span->paging).push_back(span);
-    aging_pages_ += purgeable;
+    note_aging(aging_pages_ + purgeable);
     if (wake_event_ != nullptr) wake_event_->notify();
   }
   dirty_pages_ += dirty;
@@ -313,7 +324,13 @@ void SpanStore::remove(Span* span) {
 
 void SpanStore::note_longest_dirty() {
   const uint32_t longest = max(bins(Paging::kSmall, true).longest(), bins(Paging::kHuge, true).longest());
-  if (longest != longest_dirty_.load(kRelaxed)) longest_dirty_.store(longest, kRelaxed);
+  Atomic<uint32_t>& told = totals_.of[number_].longest_dirty;
+  if (longest != told.load(kRelaxed)) told.store(longest, kRelaxed);
+}
+
+void SpanStore::note_aging(size_t pages) {
+  aging_pages_ = pages;
+  totals_.of[number_].kept.store(pages * kPageSize, kRelaxed);
 }
 
 uint32_t SpanStore::count_dirty(const Span& span) {

@@ -68,11 +68,20 @@ enum class PageUse : uint8_t { kFree, kSlab, kRun, kRecords, kOther };
 // What became of the oldest empty memory: purged, refused by the OS, or not due, as there is none or it is too young.
 enum class Purge { kDone, kRefused, kNotDue };
 
-// What all span stores of a process share. Each counts in them what it takes and gives back.
+// What the span stores of a process know of each other. Each counts in it what it takes and gives back.
 struct SpanTotals {
+  static constexpr size_t kMostStores = 16;
+  // What one store tells the others.
+  struct alignas(kCacheLine) OfStore {
+    Atomic<size_t> kept{0};             // bytes that are empty and age
+    Atomic<uint32_t> longest_dirty{0};  // pages, of its free spans with dirty ones
+  };
+
+  Atomic<size_t> stores{1};       // that there are
   Atomic<size_t> chunks{0};       // that are ours
   Atomic<uint32_t> splits{0};     // neighbours that are not alike
   Atomic<size_t> bytes_grown{0};  // of spans handed out so far that the OS had yet to back
+  OfStore of[kMostStores];
 };
 
 struct SpanStatistics {
@@ -112,7 +121,8 @@ class SpanStore {
     purge_after_ = milliseconds;
   }
   // Sets the bytes alone, while other threads may use the store: so many, or as many as are in use up to `in_use`. What
-  // was in use of late may stay up to `by_age` while the background thread answers the wake event.
+  // was in use of late may stay up to `by_age` while the background thread answers the wake event. The bounds are for
+  // all stores together: each may keep what the others leave of them, and an even part at least.
   void bound_retention(size_t bytes, size_t in_use, size_t by_age = 0) {
     by_age_.bound(by_age);
     retain_.store(bytes, kRelaxed);
@@ -124,8 +134,10 @@ class SpanStore {
     budget_ = KeptBudget(bytes);
   }
   size_t retain() const { return retain_.load(kRelaxed); }
-  // The wake event to notify when free memory begins to age; the store summons the background thread by it once it has
-  // two chunks.
+  // Takes over the settings of another, before any other thread knows of this store.
+  void follow(SpanStore& other);
+  // The wake event to notify when free memory begins to age; the store summons the background thread by it once all
+  // stores together have two chunks.
   void set_wake_event(WakeEvent& wake_event) {
     wake_event_ = &wake_event;
     by_age_.set_wake_event(wake_event);
@@ -143,7 +155,7 @@ class SpanStore {
   SpanBatch allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most, Wanted wanted);
   // True if such a span would come from dirty memory now; the answer may change at once. Needs no lock.
   bool has_dirty(PageCount pages, PageCount alignment) const {
-    return longest_dirty_.load(kRelaxed) >= run_with(pages, alignment).value;
+    return totals_.of[number_].longest_dirty.load(kRelaxed) >= run_with(pages, alignment).value;
   }
 
   // Takes back a span of which the first `touched` pages may have been written; entries and classes of its pages are 0.
@@ -209,6 +221,8 @@ class SpanStore {
   Purge purge_excess();
   // True if something will be overdue some day.
   bool ages();
+  // True while the background thread looks after what is overdue; the answer may change at once.
+  bool is_looked_after() const { return by_age_.is_in_force(); }
 
   // As SpanTotals has it. Needs no lock.
   constexpr const Atomic<size_t>& bytes_grown() const { return totals_.bytes_grown; }
@@ -298,8 +312,18 @@ class SpanStore {
   const char* check_mappings() SNUG_REQUIRES(lock_);
   const char* check_runs() SNUG_REQUIRES(lock_);
   bool is_ours(PageId chunk) const { return page_map_.is_of_store(chunk, number_); }
-  // The chunk; one that is not ours looks like addresses that nobody has.
-  Chunk look_at(PageId chunk) const { return is_ours(chunk) ? page_map_.chunk(chunk) : Chunk(); }
+  // The state of the chunk's addresses; one that is not ours looks like addresses that nobody has. Not the whole record
+  // is copied: a thread that reserves writes of which store it is without the lock.
+  Chunk look_at(PageId chunk) const {
+    Chunk seen;
+    if (!is_ours(chunk)) return seen;
+    const Chunk& record = page_map_.chunk(chunk);
+    seen.is_ours = record.is_ours;
+    seen.paging = record.paging;
+    seen.is_free = record.is_free;
+    seen.is_released = record.is_released;
+    return seen;
+  }
   uint32_t count_dirty(const Span& span) SNUG_REQUIRES(lock_);
   static uint32_t pages_in_os_page() { return static_cast<uint32_t>(max(os::page_size(), kPageSize) >> kPageShift); }
   static Pair<uint32_t, uint32_t> whole_os_pages(const Span& span);
@@ -337,6 +361,8 @@ class SpanStore {
     return {min<uint32_t>(pages.value + alignment.value - 1, kPagesPerChunk)};
   }
   void note_longest_dirty() SNUG_REQUIRES(lock_);
+  void note_aging(size_t pages) SNUG_REQUIRES(lock_);
+  size_t part_of(size_t bound) const;
   // A huge page is broken once a quarter of it is free, and not for less.
   static bool is_worth_breaking(const Chunk& chunk) { return chunk.free_pages * kPartWorthBreaking >= kPagesPerChunk; }
   AgeList& age_list(Paging paging) SNUG_REQUIRES(lock_) { return ages_[static_cast<size_t>(paging)]; }
@@ -355,9 +381,6 @@ class SpanStore {
   Atomic<size_t> retain_{Retention{}.bytes};
   Atomic<size_t> retain_in_use_{Retention{}.bytes};
 
-  // What other stores read.
-  alignas(kCacheLine) Atomic<uint32_t> longest_dirty_{0};  // pages, of the free spans with dirty ones
-
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;
   uint32_t purge_after_ SNUG_GUARDED_BY(lock_) = Retention{}.milliseconds;
@@ -368,6 +391,10 @@ class SpanStore {
   // The rest of one that went back, or nothing. It comes again before others, or each that goes would take new
   // addresses.
   PageMap::Reservation given_back_ SNUG_GUARDED_BY(lock_);
+  size_t reserves_at_once_ = 0;  // bytes; of the thread that is reserving
+  // Where its chunks lie, others' between them perhaps.
+  PageId first_chunk_ SNUG_GUARDED_BY(lock_) = {UINT32_MAX};
+  PageId end_chunk_ SNUG_GUARDED_BY(lock_) = {0};
   RecordPool<Span> records_ SNUG_GUARDED_BY(lock_);
   Bins bins_[2][2] SNUG_GUARDED_BY(lock_);  // by paging; clean, dirty
   Span* wilderness_ SNUG_GUARDED_BY(lock_) = nullptr;

@@ -230,11 +230,13 @@ bool SpanStore::reserve() {
   PageMap::Reservation more = exchange(given_back_, {});
   {
     const UnlockedScope unlocked(lock_, in_flight_);
-    if (more.empty() || !page_map_.reserve_again(more)) more = page_map_.reserve_more(number_);
+    if (more.empty() || !page_map_.reserve_again(more)) more = page_map_.reserve_more(number_, reserves_at_once_);
   }
   reserves_ = false;
   if (more.empty()) return false;
   newest_ = more;
+  first_chunk_ = min(first_chunk_, page_map_.page_of(at<void>(more.next)));
+  end_chunk_ = max(end_chunk_, page_map_.page_of(at<void>(more.end - kChunkSize)) + PageCount{kPagesPerChunk});
   return true;
 }
 

@@ -175,7 +175,7 @@ Span* SpanStore::oldest_of_huge_pages() {
 
 void SpanStore::age_no_longer(Span* span) {
   age_list(span->paging).remove(span);
-  aging_pages_ -= count_purgeable(*span);
+  note_aging(aging_pages_ - count_purgeable(*span));
   span->aging = false;
 }
 
@@ -196,8 +196,22 @@ bool SpanStore::ages() {
 
 size_t SpanStore::bytes_in_use() const { return (chunks_ * kPagesPerChunk - free_pages_ - free_detached_) * kPageSize; }
 
+// Of a bound that is for all stores, what the others leave, so that one busy store among idle ones keeps as much as one
+// alone; and an even part at least, so that idle ones do not leave a busy one without. What is then too much goes from
+// those that have more than their part, with their own frees or by the background thread.
+size_t SpanStore::part_of(size_t bound) const {
+  const size_t stores = totals_.stores.load(kRelaxed);
+  if (stores == 1) return bound;
+  size_t others = 0;
+  for (size_t i = 0; i != stores; ++i)
+    if (i != number_) others += totals_.of[i].kept.load(kRelaxed);
+  return max(bound / stores, bound - min(bound, others));
+}
+
 // The more is in use, the less what is kept beside it matters, and the more may come back.
-size_t SpanStore::most_kept() const { return max(retain(), min(bytes_in_use(), retain_in_use_.load(kRelaxed))); }
+size_t SpanStore::most_kept() const {
+  return max(part_of(retain()), min(bytes_in_use(), part_of(retain_in_use_.load(kRelaxed))));
+}
 
 // Called before a span or run is freed.
 void SpanStore::note_use() {
@@ -206,7 +220,8 @@ void SpanStore::note_use() {
 
 // A run of what is kept beyond the bounds; null if nothing is. What is not worth its huge page does not count.
 Span* SpanStore::excess() {
-  if (aging_pages_ * kPageSize <= by_age_.beyond(min(budget_.allowed(), most_kept()), bytes_in_use())) return nullptr;
+  const size_t budget = min(budget_.allowed(), most_kept());
+  if (aging_pages_ * kPageSize <= by_age_.beyond(budget, bytes_in_use(), part_of(by_age_.bound()))) return nullptr;
   // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. So
   // parts of huge pages go last, and none that is young. While huge pages are dear, those that are there are kept
   // before others.

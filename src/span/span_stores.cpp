@@ -2,6 +2,7 @@
 
 #include "base/algorithm.h"
 #include "base/in_place.h"
+#include "os/clock.h"
 
 namespace snug {
 namespace {
@@ -27,39 +28,25 @@ bool SpanStores::make_next() {
   if (memory == nullptr) return false;
   auto* const store =
       ::new (InPlace{memory}) SpanStore(arena_, page_map_, gauge_, footprint_, totals_, static_cast<uint8_t>(number));
-  store->set_purge_after(retention_.milliseconds);
-  if (wake_event_ != nullptr) store->set_wake_event(*wake_event_);
+  store->follow(first_);
+  hold_with(making_, store->lock());
   others_[number - 1].store(store, kRelease);
-  made_.store(number + 1, kRelease);
-  divide_retention();
+  totals_.stores.store(number + 1, kRelease);
   return true;
-}
-
-// Each store may keep its part, so that all together keep no more than one alone would.
-void SpanStores::divide_retention() {
-  const size_t stores = made();
-  for (size_t i = 0; i != stores; ++i)
-    at(i).bound_retention(retention_.bytes / stores, retain_in_use_ / stores, retain_by_age_ / stores);
 }
 
 void SpanStores::bound_retention(size_t bytes, size_t in_use, size_t by_age) {
   const LockGuard guard(making_);
-  retention_.bytes = bytes;
-  retain_in_use_ = in_use;
-  retain_by_age_ = by_age;
-  retain_.store(bytes, kRelaxed);
-  divide_retention();
+  for_each([&](SpanStore& store) { store.bound_retention(bytes, in_use, by_age); });
 }
 
 void SpanStores::set_purge_after(uint32_t milliseconds) {
   const LockGuard guard(making_);
-  retention_.milliseconds = milliseconds;
   for_each([&](SpanStore& store) { store.set_purge_after(milliseconds); });
 }
 
 void SpanStores::set_wake_event(WakeEvent& wake_event) {
   const LockGuard guard(making_);
-  wake_event_ = &wake_event;
   for_each([&](SpanStore& store) { store.set_wake_event(wake_event); });
 }
 
@@ -80,7 +67,8 @@ auto SpanStores::from_any(uint8_t home, PageCount pages, PageCount alignment, Ta
     }
   }
   auto taken = take(at(home), SpanStore::Wanted::kAny);
-  for (size_t i = 0; is_nothing(taken) && i != stores; ++i)
+  // What the limit refuses one store, it refuses all.
+  for (size_t i = 0; is_nothing(taken) && i != stores && footprint_.has_room(pages.bytes()); ++i)
     if (i != home) taken = take(at(i), SpanStore::Wanted::kAny);
   return taken;
 }
@@ -92,6 +80,7 @@ SpanBatch SpanStores::allocate_some(uint8_t home, PageCount pages, PageCount ali
 }
 
 void* SpanStores::allocate_run(uint8_t home, PageCount pages, PageCount alignment) {
+  if (pages.value > kPagesPerChunk) return first_.allocate_run(pages, alignment);
   return from_any(home, pages, alignment, [&](SpanStore& store, SpanStore::Wanted wanted) {
     return store.allocate_run(pages, alignment, wanted);
   });
@@ -107,6 +96,15 @@ void SpanStores::free_all(SpanBatch& batch) {
     store.free_all(its);
     while (Span* const span = rest.pop_front()) batch.push_back(span);
   }
+  age_another();
+}
+
+// What is overdue in a store of which the threads rest goes with the frees of others, where no background thread looks
+// after it: of one store at a time, each for a moment.
+void SpanStores::age_in_turn() {
+  constexpr uint32_t kMoment = 16;  // milliseconds
+  const size_t number = os::milliseconds() / kMoment % made();
+  if (totals_.of[number].kept.load(kRelaxed) != 0) at(number).purge_overdue();
 }
 
 bool SpanStores::release_addresses() {
@@ -119,10 +117,15 @@ void SpanStores::stock_arena() {
   for_each([](SpanStore& store) { store.stock_arena(); });
 }
 
+// Of the pad each store keeps what those behind it do not.
 size_t SpanStores::purge(size_t pad, size_t most) {
   const size_t stores = made();
+  size_t behind = pad == 0 ? 0 : statistics().bytes_dirty;
   size_t given = 0;
-  for (size_t i = 0; i != stores && given < most; ++i) given += at(i).purge(pad / stores, most - given);
+  for (size_t i = 0; i != stores && given < most; ++i) {
+    if (pad != 0) behind -= min(behind, at(i).statistics().bytes_dirty);
+    given += at(i).purge(pad - min(pad, behind), most - given);
+  }
   return given;
 }
 
@@ -158,7 +161,7 @@ SpanStatistics SpanStores::statistics() {
     all.bytes_free += one.bytes_free;
     all.bytes_purged += one.bytes_purged;
     all.bytes_refaulted += one.bytes_refaulted;
-    all.retain += one.retain;
+    all.retain = max(all.retain, one.retain);
     all.runs += one.runs;
     all.bytes_in_runs += one.bytes_in_runs;
   });

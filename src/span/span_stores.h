@@ -6,10 +6,12 @@
 //   span ──► the store that its chunk belongs to, to which it comes back
 //
 // A store is made when the first heap comes that has it for its home, so that a process of few threads has few. Stores
-// share the page map, the gauge, the footprint and the bounds on what is kept; each keeps its part of these. Where the
-// OS refuses a store, the free pages of all others serve.
+// share the page map, the gauge, the footprint and the bounds on what is kept. What is dirty in one serves the heaps of
+// all before any takes new memory; where the OS refuses a store, the clean pages of the others serve too. Runs of more
+// than a chunk lie in the first store, whichever the heap: they are long to fill, and would not fit into what several
+// stores keep each for itself.
 //
-//   at(i) for 0 <= i < made() is a store, for i >= made() there is none yet;   1 <= made() <= bound
+//   at(i) for 0 <= i < made() is a store, for i >= made() there is none yet;   1 <= made() <= bound <= kMost
 //
 // Thread-safe. No thread holds the locks of two stores but in a fork. O(1) where nothing else is said, and O(stores)
 // for what is about all pages.
@@ -32,7 +34,7 @@ namespace snug {
 
 class SpanStores {
  public:
-  static constexpr size_t kMost = 16;
+  static constexpr size_t kMost = SpanTotals::kMostStores;
   // How many processors have a store of their own together.
   static constexpr size_t kProcessors = 4;
 
@@ -45,7 +47,7 @@ class SpanStores {
 
   // At most so many stores, 1 to kMost; no less than there are. Called before any thread but the first uses them.
   void bound(size_t stores) { most_ = static_cast<uint8_t>(clamp<size_t>(stores, made(), kMost)); }
-  size_t made() const { return made_.load(kAcquire); }
+  size_t made() const { return totals_.stores.load(kAcquire); }
   SpanStore& at(size_t number) { return number == 0 ? first_ : *others_[number - 1].load(kAcquire); }
 
   // The home of the heap that is the `heap`-th to have threads, from 0 on. Makes the store if there is none yet; where
@@ -58,7 +60,7 @@ class SpanStores {
   void bound_retention(size_t bytes, size_t in_use, size_t by_age);
   void set_purge_after(uint32_t milliseconds);
   void set_wake_event(WakeEvent& wake_event);
-  size_t retain() const { return retain_.load(kRelaxed); }
+  size_t retain() const { return first_.retain(); }
 
   // As SpanStore has them, out of the home: but what another store has dirty goes before new memory, and where the OS
   // refuses that, whatever another has.
@@ -73,12 +75,19 @@ class SpanStores {
   }
 
   // As SpanStore has them: of the store that the span, run or page belongs to.
-  void free(Span* span, PageCount touched) { of(span->first).free(span, touched); }
+  void free(Span* span, PageCount touched) {
+    of(span->first).free(span, touched);
+    age_another();
+  }
   void free_to_os(Span* span, PageCount touched) { of(span->first).free_to_os(span, touched); }
   // Takes the lock of each store that has one of the spans once.
   void free_all(SpanBatch& batch);
   void clear_run(void* start, size_t bytes) { first_.clear_run(start, bytes); }
-  bool free_run(void* start) { return page_map_.contains(start) && of(page_map_.page_of(start)).free_run(start); }
+  bool free_run(void* start) {
+    const bool is_run = page_map_.contains(start) && of(page_map_.page_of(start)).free_run(start);
+    if (is_run) age_another();
+    return is_run;
+  }
   PageCount length_of_run(const void* start) const { return first_.length_of_run(start); }
   bool resize_run(void* start, PageCount pages) {
     return page_map_.contains(start) && of(page_map_.page_of(start)).resize_run(start, pages);
@@ -114,7 +123,10 @@ class SpanStores {
  private:
   SpanStore& of(PageId page) { return at(page_map_.store_of(page)); }
   bool make_next() SNUG_REQUIRES(making_);
-  void divide_retention() SNUG_REQUIRES(making_);
+  void age_another() {
+    if (made() != 1 && !first_.is_looked_after()) age_in_turn();
+  }
+  void age_in_turn();
   template <class Take>
   auto from_any(uint8_t home, PageCount pages, PageCount alignment, Take take);
   template <class Act>
@@ -130,16 +142,10 @@ class SpanStores {
   HugePageGauge& gauge_;
   Footprint& footprint_;
   uint8_t most_ = 1;
-  Atomic<size_t> made_{1};
   Atomic<SpanStore*> others_[kMost - 1] = {};
-  Atomic<size_t> retain_{Retention{}.bytes};
 
-  // Taken to make a store, and to change what is the same in all.
+  // Taken to make a store, and to change settings, which are the same in all.
   alignas(kCacheLine) SharedLock making_;
-  Retention retention_ SNUG_GUARDED_BY(making_);
-  size_t retain_in_use_ SNUG_GUARDED_BY(making_) = Retention{}.bytes;
-  size_t retain_by_age_ SNUG_GUARDED_BY(making_) = 0;
-  WakeEvent* wake_event_ SNUG_GUARDED_BY(making_) = nullptr;
   Atomic<uint32_t> turn_{0};
 
   alignas(kCacheLine) SpanTotals totals_;

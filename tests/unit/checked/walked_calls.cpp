@@ -40,6 +40,18 @@ void keep(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
   return result + 1;
 }
 
+// Finds its frame by a third register, since it aligns the frame and takes memory besides.
+[[gnu::noinline]] int realigned(const Calls& calls) {
+  alignas(64) char room[64];
+  void* const more = alloca(16 * (calls.left % 7 + 1));
+  keep(room);
+  keep(more);
+  const int result = call_next(calls);
+  keep(room);
+  keep(more);
+  return result + 1;
+}
+
 // The frame pointer's register holds something else during the call.
 [[gnu::noinline]] int with_its_register_taken(const Calls& calls) {
   uintptr_t a = calls.left, b = a * 3, c = a * 5, d = a * 7, e = a * 11, f = a * 13;
@@ -85,9 +97,9 @@ int compare(const void*, const void*) {
 }
 
 constexpr Function* kFunctions[] = {
-    plain,    large_frame,  of_varying_size,     aligned, with_its_register_taken, pushing,
-    throwing, through_libc, with_a_frame_pointer};
-static_assert(sizeof kFunctions / sizeof kFunctions[0] == kKinds);
+    plain,    large_frame,  of_varying_size,      aligned,  with_its_register_taken, pushing,
+    throwing, through_libc, with_a_frame_pointer, realigned};
+static_assert(sizeof kFunctions / sizeof kFunctions[0] == kKinds + 1);
 
 }  // namespace
 

@@ -14,6 +14,8 @@ struct Calls {
 };
 
 inline constexpr uint8_t kKinds = 9;
+// One more, at which a walk ends.
+inline constexpr uint8_t kRealigned = kKinds;
 
 // Calls the function of the first kind with the rest.
 int call_next(const Calls& calls);

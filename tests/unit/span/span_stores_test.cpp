@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <vector>
 
+#include "os/clock.h"
 #include "os/memory.h"
 #include "span/own_spans.h"
 
@@ -99,53 +101,118 @@ TEST_F(SpanStoresTest, DirtyMemoryOfTheHomeGoesFirst) {
   for (Span* span : spans) stores.free(span, {5});
 }
 
-// Chunks of two stores come in turn: none takes a row that is partly the other's, or grows into what is.
-TEST_F(SpanStoresTest, ARunKeepsToItsStore) {
+// They would not fit into what several stores keep each for itself.
+TEST_F(SpanStoresTest, LongRunsLieInTheFirstStore) {
   const uint8_t homes[] = {home(0), home(1)};
   const PageCount length{3 * kPagesPerChunk + 11};
   std::vector<void*> runs;
   for (size_t i = 0; i != 12; ++i) {
     runs.push_back(stores.allocate_run(homes[i % 2], length, {1}));
     ASSERT_NE(runs.back(), nullptr);
+    EXPECT_NE(stores.allocate(homes[i % 2], kChunk), nullptr);
     const PageId first = own.page_map.page_of(runs.back());
     for (uint32_t page = 0; page < length.value; page += kPagesPerChunk)
-      EXPECT_EQ(own.page_map.store_of(first + PageCount{page}), homes[i % 2]);
+      EXPECT_EQ(own.page_map.store_of(first + PageCount{page}), 0);
   }
   EXPECT_EQ(stores.statistics().runs, runs.size());
   for (size_t i = 0; i < runs.size(); i += 2) EXPECT_TRUE(stores.free_run(runs[i]));
   for (size_t i = 1; i < runs.size(); i += 2) {
     stores.resize_run(runs[i], PageCount{length.value + 4 * kPagesPerChunk});
-    const PageId first = own.page_map.page_of(runs[i]);
-    for (uint32_t page = 0; page < stores.length_of_run(runs[i]).value; page += kPagesPerChunk)
-      EXPECT_EQ(own.page_map.store_of(first + PageCount{page}), homes[1]);
     EXPECT_STREQ(stores.check(), nullptr);
     EXPECT_TRUE(stores.free_run(runs[i]));
   }
   EXPECT_FALSE(stores.free_run(runs[0]));
 }
 
-TEST_F(SpanStoresTest, KeepTogetherWhatOneWouldKeep) {
-  constexpr size_t kKept = size_t{8} << 20;
+// So a block of many chunks that each thread takes in turn needs the memory of one.
+TEST_F(SpanStoresTest, LongRunsInTurnTakeTheSameMemory) {
+  const PageCount length{15 * kPagesPerChunk};
+  for (size_t number : {0, 1, 2, 3}) {
+    void* const run = stores.allocate_run(home(number), length, {1});
+    ASSERT_NE(run, nullptr);
+    EXPECT_TRUE(stores.free_run(run));
+  }
+  EXPECT_LE(stores.statistics().bytes_dirty, length.bytes());
+}
+
+// A run up to a chunk belongs to its home, and does not grow into what another store has behind it.
+TEST_F(SpanStoresTest, ARunDoesNotGrowIntoAnotherStore) {
+  const uint8_t second = home(1);
+  void* const run = stores.allocate_run(second, kChunk, {1});
+  ASSERT_NE(run, nullptr);
+  const PageId first = own.page_map.page_of(run);
+  EXPECT_EQ(own.page_map.store_of(first), second);
+  while (stores.resize_run(run, stores.length_of_run(run) + kChunk)) {
+  }
+  for (uint32_t page = 0; page < stores.length_of_run(run).value; page += kPagesPerChunk)
+    EXPECT_EQ(own.page_map.store_of(first + PageCount{page}), second);
+  EXPECT_TRUE(stores.free_run(run));
+}
+
+// Frees whole chunks that were written to, of each store in turn.
+void fill_and_free(SpanStores& stores, unit::OwnSpans& own, std::initializer_list<uint8_t> homes, size_t chunks) {
+  std::vector<Span*> spans;
+  for (uint8_t home : homes)
+    for (size_t i = 0; i != chunks; ++i) {
+      spans.push_back(stores.at(home).allocate(kChunk));
+      own.touch(spans.back(), kChunk);
+    }
+  for (Span* span : spans) stores.free(span, kChunk);
+}
+
+TEST_F(SpanStoresTest, ABusyStoreKeepsWhatIdleOnesLeave) {
+  constexpr size_t kKept = size_t{16} << 20;
   for (size_t number : {0, 1, 2, 3}) home(number);
   stores.bound_retention(kKept, kKept, 0);
-  for (size_t i = 0; i != 4; ++i) EXPECT_EQ(stores.at(i).retain(), kKept / 4);
   EXPECT_EQ(stores.retain(), kKept);
-  std::vector<Span*> spans;
-  for (size_t i = 0; i != 40; ++i) {
-    spans.push_back(stores.allocate(static_cast<uint8_t>(i % 4), kChunk));
-    own.touch(spans.back(), kChunk);
+  fill_and_free(stores, own, {2}, 20);
+  EXPECT_EQ(stores.at(2).statistics().bytes_dirty, kKept);
+}
+
+TEST_F(SpanStoresTest, ABusyStoreHasAnEvenPartAtLeast) {
+  constexpr size_t kKept = size_t{16} << 20;
+  for (size_t number : {0, 1, 2, 3}) home(number);
+  stores.bound_retention(kKept, kKept, 0);
+  fill_and_free(stores, own, {0}, 20);
+  fill_and_free(stores, own, {1}, 20);
+  EXPECT_EQ(stores.at(1).statistics().bytes_dirty, kKept / 4);
+  // Nothing of that is too old; what is too much for all goes when it is asked for.
+  while (stores.purge_excess() == Purge::kDone) {
   }
-  for (Span* span : spans) stores.free(span, kChunk);
   EXPECT_LE(stores.statistics().bytes_dirty, kKept);
 }
 
-TEST_F(SpanStoresTest, AStoreThatComesLaterHasItsPart) {
+TEST_F(SpanStoresTest, AStoreThatComesLaterHasTheSettings) {
   constexpr size_t kKept = size_t{8} << 20;
   stores.bound_retention(kKept, kKept, 0);
-  EXPECT_EQ(stores.at(0).retain(), kKept);
-  home(1);
-  EXPECT_EQ(stores.at(0).retain(), kKept / 2);
-  EXPECT_EQ(stores.at(1).retain(), kKept / 2);
+  stores.set_purge_after(0);
+  fill_and_free(stores, own, {home(0), home(1)}, 1);
+  EXPECT_EQ(stores.at(1).retain(), kKept);
+  EXPECT_NE(stores.purge_overdue(), Purge::kRefused);
+}
+
+TEST_F(SpanStoresTest, TrimLeavesThePad) {
+  constexpr size_t kPad = size_t{9} << 20;
+  for (size_t number : {0, 1, 2, 3}) home(number);
+  fill_and_free(stores, own, {0, 1, 2}, 4);
+  EXPECT_TRUE(stores.trim(kPad));
+  EXPECT_LE(stores.statistics().bytes_dirty, kPad);
+  EXPECT_GT(stores.statistics().bytes_dirty, kPad - 2 * kChunkSize);
+}
+
+TEST_F(SpanStoresTest, WhatIsOverdueGoesWhicheverStoreHasIt) {
+  for (size_t number : {0, 1, 2, 3}) home(number);
+  fill_and_free(stores, own, {3}, 2);
+  EXPECT_TRUE(stores.ages());
+  EXPECT_EQ(stores.purge_overdue(), Purge::kNotDue);
+  stores.set_purge_after(0);
+  const uint32_t now = os::milliseconds();
+  while (os::milliseconds() == now) {
+  }
+  EXPECT_EQ(stores.purge_overdue(), Purge::kDone);
+  EXPECT_EQ(stores.purge_overdue(), Purge::kDone);
+  EXPECT_EQ(stores.purge_overdue(), Purge::kNotDue);
+  EXPECT_EQ(stores.statistics().bytes_dirty, 0u);
 }
 
 // Each store's rest lies before what another has reserved.
