@@ -292,7 +292,8 @@ void SpanStore::insert(Span* span) {
   const uint32_t bin = span->pages.value - 1;
   home.by_length[bin].push_front(span);
   home.occupied[bin / 64] |= uint64_t{1} << (bin % 64);
-  if (span->dirty) note_longest_dirty();
+  Atomic<uint32_t>& longest = totals_.of[number_].longest_dirty;
+  if (span->dirty && span->pages.value > longest.load(kRelaxed)) longest.store(span->pages.value, kRelaxed);
   if (span->aging) {
     span->freed_at = os::milliseconds();
     age_list(span->paging).push_back(span);
@@ -311,7 +312,8 @@ void SpanStore::remove(Span* span) {
   if (span->aging) age_no_longer(span);
   if (span->dirty) {
     dirty_pages_ -= count_dirty(*span);
-    note_longest_dirty();
+    Atomic<uint32_t>& longest = totals_.of[number_].longest_dirty;
+    if (span->pages.value == longest.load(kRelaxed)) longest.store(longest_dirty(), kRelaxed);
   }
   free_pages_ -= span->pages.value;
   page_map_.set_entry(span->first, PageEntry());
@@ -322,15 +324,13 @@ void SpanStore::remove(Span* span) {
   span->free = false;
 }
 
-void SpanStore::note_longest_dirty() {
-  const uint32_t longest = max(bins(Paging::kSmall, true).longest(), bins(Paging::kHuge, true).longest());
-  Atomic<uint32_t>& told = totals_.of[number_].longest_dirty;
-  if (longest != told.load(kRelaxed)) told.store(longest, kRelaxed);
+uint32_t SpanStore::longest_dirty() {
+  return max(bins(Paging::kSmall, true).longest(), bins(Paging::kHuge, true).longest());
 }
 
 void SpanStore::note_aging(size_t pages) {
   aging_pages_ = pages;
-  totals_.of[number_].kept.store(pages * kPageSize, kRelaxed);
+  totals_.of[number_].kept.store(pages, kRelaxed);
 }
 
 uint32_t SpanStore::count_dirty(const Span& span) {

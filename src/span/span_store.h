@@ -52,6 +52,7 @@
 #include "span/meta_arena.h"
 #include "span/page_map.h"
 #include "span/span.h"
+#include "span/span_counts.h"
 
 namespace snug {
 
@@ -67,33 +68,6 @@ enum class PageUse : uint8_t { kFree, kSlab, kRun, kRecords, kOther };
 
 // What became of the oldest empty memory: purged, refused by the OS, or not due, as there is none or it is too young.
 enum class Purge { kDone, kRefused, kNotDue };
-
-// What the span stores of a process know of each other. Each counts in it what it takes and gives back.
-struct SpanTotals {
-  static constexpr size_t kMostStores = 16;
-  // What one store tells the others.
-  struct alignas(kCacheLine) OfStore {
-    Atomic<size_t> kept{0};             // bytes that are empty and age
-    Atomic<uint32_t> longest_dirty{0};  // pages, of its free spans with dirty ones
-  };
-
-  Atomic<size_t> stores{1};       // that there are
-  Atomic<size_t> chunks{0};       // that are ours
-  Atomic<uint32_t> splits{0};     // neighbours that are not alike
-  Atomic<size_t> bytes_grown{0};  // of spans handed out so far that the OS had yet to back
-  OfStore of[kMostStores];
-};
-
-struct SpanStatistics {
-  size_t chunks = 0;
-  size_t bytes_dirty = 0;      // in free spans, those detached included
-  size_t bytes_free = 0;       // in the same, dirty or clean
-  size_t bytes_purged = 0;     // so far
-  size_t bytes_refaulted = 0;  // purged for their age, and taken again within a second
-  size_t retain = 0;           // bytes; the bound on what is empty and kept
-  size_t runs = 0;             // live
-  size_t bytes_in_runs = 0;
-};
 
 class SpanStore {
  public:
@@ -360,7 +334,7 @@ class SpanStore {
   static PageCount run_with(PageCount pages, PageCount alignment) {
     return {min<uint32_t>(pages.value + alignment.value - 1, kPagesPerChunk)};
   }
-  void note_longest_dirty() SNUG_REQUIRES(lock_);
+  uint32_t longest_dirty() SNUG_REQUIRES(lock_);
   void note_aging(size_t pages) SNUG_REQUIRES(lock_);
   size_t part_of(size_t bound) const;
   // A huge page is broken once a quarter of it is free, and not for less.

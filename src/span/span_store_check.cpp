@@ -117,7 +117,7 @@ const char* SpanStore::check() {
   for (PageId page = page_map_.first_reserved(); page < page_map_.end_reserved();
        page = page + PageCount{kPagesPerChunk})
     free_chunks -= look_at(page).is_free ? 1 : 0;
-  if (totals_.of[number_].longest_dirty.load(kRelaxed) != max(bins_[0][1].longest(), bins_[1][1].longest()))
+  if (totals_.of[number_].longest_dirty.load(kRelaxed) != longest_dirty())
     return "span store: the longest dirty span is another";
   if (free_chunks != 0) return "span store: a chunk that is in no bin counts as free";
   if (wilderness_ != nullptr && page_map_.entry(wilderness_->first).is_free_span())

@@ -202,10 +202,10 @@ size_t SpanStore::bytes_in_use() const { return (chunks_ * kPagesPerChunk - free
 size_t SpanStore::part_of(size_t bound) const {
   const size_t stores = totals_.stores.load(kRelaxed);
   if (stores == 1) return bound;
-  size_t others = 0;
+  size_t others = 0;  // pages
   for (size_t i = 0; i != stores; ++i)
     if (i != number_) others += totals_.of[i].kept.load(kRelaxed);
-  return max(bound / stores, bound - min(bound, others));
+  return max(bound / stores, bound - min(bound, others * kPageSize));
 }
 
 // The more is in use, the less what is kept beside it matters, and the more may come back.
