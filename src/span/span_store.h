@@ -251,6 +251,7 @@ class SpanStore {
   void note_released(Span* span) SNUG_REQUIRES(lock_);
   void put_back_released(Span* span) SNUG_REQUIRES(lock_);
   void take_released(Span* span) SNUG_REQUIRES(lock_);
+  void forget_released(const PageMap::Reservation& more) SNUG_REQUIRES(lock_);
   bool leave_huge_paging(const Span& span) SNUG_REQUIRES(lock_);
   bool add_chunk() SNUG_REQUIRES(lock_);
   bool retake_chunk() SNUG_REQUIRES(lock_);

@@ -82,15 +82,36 @@ void SpanStore::note_released(Span* span) {
   page_map_.chunk(span->first).is_released = true;
 }
 
-// The same of one that did not become ours: the others are tried before it.
+// The same of one that did not become ours: the others are tried before it. Its place may have come with a reservation
+// meanwhile, of this store or of another.
 void SpanStore::put_back_released(Span* span) {
+  const uintptr_t start = address_of(page_map_.start_of(span->first));
+  const bool is_reserved = newest_.next <= start && start < newest_.end;
+  if (!is_ours(span->first) || look_at(span->first).is_ours || is_reserved) return records_.recycle(span);
   released_.push_back(span);
   page_map_.chunk(span->first).is_released = true;
 }
 
 void SpanStore::take_released(Span* span) {
   released_.remove(span);
-  page_map_.chunk(span->first).is_released = false;
+  if (is_ours(span->first)) page_map_.chunk(span->first).is_released = false;
+}
+
+// The OS may have chosen the places of released chunks for a reservation, of this store or of another: they are none to
+// be asked for again.
+void SpanStore::forget_released(const PageMap::Reservation& more) {
+  const PageId first = page_map_.page_of(at<void>(more.next));
+  const PageId end = page_map_.page_of(at<void>(more.end - 1));
+  for (Span* span = released_.front(); span != nullptr;) {
+    Span* const next = BinList::next(span);
+    if (first <= span->first && span->first <= end) {
+      released_.remove(span);
+      records_.recycle(span);
+    }
+    span = next;
+  }
+  for (PageId chunk = first; chunk <= end; chunk = chunk + PageCount{kPagesPerChunk})
+    page_map_.chunk(chunk).is_released = false;
 }
 
 // Moves the chunk's free spans to the bins of small paging. True if the OS has yet to be advised, which the caller does
@@ -166,6 +187,10 @@ bool SpanStore::retake_chunk() {
 }
 
 bool SpanStore::retake(Span* span) {
+  if (!is_ours(span->first)) {  // another store has reserved its place since
+    records_.recycle(span);
+    return false;
+  }
   bool ours = false;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
@@ -195,10 +220,11 @@ Optional<PageId> SpanStore::retake_row(PageId first, PageCount pages) {
   }
   Optional<PageId> refused;
   while (Span* const span = row.pop_front()) {
+    const PageId place = span->first;
     if (refused)
       put_back_released(span);
     else if (!retake(span))
-      refused = span->first;
+      refused = place;
   }
   return refused;
 }
@@ -235,6 +261,7 @@ bool SpanStore::reserve() {
   reserves_ = false;
   if (more.empty()) return false;
   newest_ = more;
+  forget_released(more);
   first_chunk_ = min(first_chunk_, page_map_.page_of(at<void>(more.next)));
   end_chunk_ = max(end_chunk_, page_map_.page_of(at<void>(more.end - kChunkSize)) + PageCount{kPagesPerChunk});
   return true;
