@@ -2,8 +2,8 @@
 // locks, and what is left of another process's threads after a fork.
 //
 // Lock order: the walk -> the list -> a user heap -> large owners, cache records, slab records, region map ->
-// mapping store -> span store -> arrays -> arena. No thread holds two user heaps' locks, but the one that forks. The
-// live heaps of heap/heap_lists.h are those too which rest in a checked process.
+// mapping store -> span stores -> array stores -> arena. No thread holds two user heaps' locks, but the one that forks.
+// The live heaps of heap/heap_lists.h are those too which rest in a checked process.
 #pragma once
 
 #include <stddef.h>

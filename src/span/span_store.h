@@ -198,9 +198,6 @@ class SpanStore {
   // True while the background thread looks after what is overdue; the answer may change at once.
   bool is_looked_after() const { return by_age_.is_in_force(); }
 
-  // As SpanTotals has it. Needs no lock.
-  constexpr const Atomic<size_t>& bytes_grown() const { return totals_.bytes_grown; }
-
   // What each page of the chunk is for; false if its addresses are not ours at present. The wilderness, and spans that
   // a thread has detached, count as free.
   bool read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]);
@@ -338,6 +335,8 @@ class SpanStore {
   uint32_t longest_dirty() SNUG_REQUIRES(lock_);
   void note_aging(size_t pages) SNUG_REQUIRES(lock_);
   size_t part_of(size_t bound) const;
+  // Needs no lock; the answer may change at once. Nothing is due then.
+  bool keeps_nothing() const { return totals_.of[number_].kept.load(kRelaxed) == 0; }
   // A huge page is broken once a quarter of it is free, and not for less.
   static bool is_worth_breaking(const Chunk& chunk) { return chunk.free_pages * kPartWorthBreaking >= kPagesPerChunk; }
   AgeList& age_list(Paging paging) SNUG_REQUIRES(lock_) { return ages_[static_cast<size_t>(paging)]; }

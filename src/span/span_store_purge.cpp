@@ -180,6 +180,7 @@ void SpanStore::age_no_longer(Span* span) {
 }
 
 Purge SpanStore::purge_overdue() {
+  if (keeps_nothing()) return Purge::kNotDue;
   LockGuard guard(lock_);
   Span* span = older_than(purge_after_);
   if (span == nullptr) return Purge::kNotDue;
@@ -242,6 +243,7 @@ size_t SpanStore::purge_excess(Span* span) {
 }
 
 Purge SpanStore::purge_excess() {
+  if (keeps_nothing()) return Purge::kNotDue;
   LockGuard guard(lock_);
   Span* const span = excess();
   if (span == nullptr) return Purge::kNotDue;

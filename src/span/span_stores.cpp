@@ -50,8 +50,8 @@ void SpanStores::set_wake_event(WakeEvent& wake_event) {
   for_each([&](SpanStore& store) { store.set_wake_event(wake_event); });
 }
 
-Span* SpanStores::allocate(uint8_t home, PageCount pages, PageCount alignment, Paging paging) {
-  return allocate_some(home, pages, alignment, paging, 1).front();
+Span* SpanStores::allocate(uint8_t home, PageCount pages, PageCount alignment) {
+  return allocate_some(home, pages, alignment, Paging::kSmall, 1).front();
 }
 
 // What costs no fault comes first, whichever store has it: none takes new memory beside what another keeps. Then new
@@ -103,8 +103,7 @@ void SpanStores::free_all(SpanBatch& batch) {
 // after it: of one store at a time, each for a moment.
 void SpanStores::age_in_turn() {
   constexpr uint32_t kMoment = 16;  // milliseconds
-  const size_t number = os::milliseconds() / kMoment % made();
-  if (totals_.of[number].kept.load(kRelaxed) != 0) at(number).purge_overdue();
+  at(os::milliseconds() / kMoment % made()).purge_overdue();
 }
 
 bool SpanStores::release_addresses() {

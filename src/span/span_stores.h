@@ -64,7 +64,7 @@ class SpanStores {
 
   // As SpanStore has them, out of the home: but what another store has dirty goes before new memory, and where the OS
   // refuses that, whatever another has.
-  Span* allocate(uint8_t home, PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
+  Span* allocate(uint8_t home, PageCount pages, PageCount alignment = {1});
   SpanBatch allocate_some(uint8_t home, PageCount pages, PageCount alignment, Paging paging, size_t most);
   void* allocate_run(uint8_t home, PageCount pages, PageCount alignment);
   // True if such a span would come from dirty memory now; the answer may change at once.

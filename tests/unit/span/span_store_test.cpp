@@ -158,8 +158,8 @@ TEST_F(SpanStoreTest, BackedMeansThatEveryPageIsDirty) {
 }
 
 TEST_F(SpanStoreTest, GrowthIsWhatTheOsMustBack) {
-  const size_t before = own.spans.bytes_grown().load();
-  const auto grown_pages = [&] { return (own.spans.bytes_grown().load() - before) / kPageSize; };
+  const size_t before = own.stores.bytes_grown().load();
+  const auto grown_pages = [&] { return (own.stores.bytes_grown().load() - before) / kPageSize; };
   Span* span = own.spans.allocate({10});
   EXPECT_EQ(grown_pages(), 10u);
   own.touch(span, {4});
