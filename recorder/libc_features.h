@@ -6,10 +6,6 @@
 
 #include <cstddef>
 
-#if defined(__GLIBC__)
-#include <execinfo.h>
-#endif
-
 namespace snug::recorder {
 
 // What the dynamic linker knows of the file in which an address lies.
@@ -23,9 +19,6 @@ struct LoadedFile {
 
 // The first of the loaded files. Takes no lock.
 inline const link_map* first_loaded_file() { return _r_debug.r_map; }
-
-// Writes the return addresses of the calling functions, the caller's first, and returns how many.
-inline int find_callers(void** frames, int most) { return backtrace(frames, most); }
 
 // Null on a glibc before 2.35: there is no other way to ask without a lock.
 extern "C" [[gnu::weak]] int find_loaded_object(void* address, dl_find_object* found) asm("_dl_find_object");
@@ -42,9 +35,7 @@ inline bool find_loaded_file(const void* address, LoadedFile& file) {
 // musl: its dlopen gives the list itself for the program, before it takes its lock.
 inline const link_map* first_loaded_file() { return static_cast<const link_map*>(dlopen(nullptr, RTLD_LAZY)); }
 
-// Nothing in musl walks a stack, nor says without a lock in which file an address lies: there are no stacks.
-inline int find_callers(void** /*frames*/, int /*most*/) { return 0; }
-
+// Nothing in musl says without a lock in which file an address lies: there are no stacks.
 inline bool find_loaded_file(const void* /*address*/, LoadedFile& /*file*/) { return false; }
 
 #endif

@@ -1,20 +1,18 @@
 #include "recorder/stacks.h"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <pthread.h>
-#include <sys/types.h>
-
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "recorder/exported.h"
 #include "recorder/known_keys.h"
-#include "recorder/libc_features.h"
 #include "recorder/mix.h"
 #include "recorder/module.h"
 #include "recorder/watched.h"
+#include "unwind/known_rules.h"
+#include "unwind/stack_walk.h"
 
 namespace snug::recorder {
 
@@ -24,53 +22,36 @@ namespace {
 
 // The most frames of this library, below those of the program.
 constexpr std::size_t kMostOwn = 16;
+// Odd, without a pattern in its bits: by it a key is multiplied for each frame.
+constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
 
-using Unwind = int(void** frames, int most);
-
-// The function of libunwind, or null.
-constinit Unwind* quick_unwind = nullptr;
 constinit std::uintptr_t own_begin = 0;
 constinit std::uintptr_t own_end = 0;
-// How many calls of dl_iterate_phdr this thread is inside of.
-constinit thread_local unsigned iterations = 0;
+constinit unwind::KnownRules<15> known_rules;
+// How many libraries have gone: keys are mixed with it, as an address may mean something else behind each.
+constinit std::atomic<std::uint64_t> unloads = 0;
 constinit KnownKeys<std::size_t{1} << 14> known_stacks;
 constinit KnownKeys<std::size_t{1} << 8> known_modules;
 
-// The first frame is that of the allocator's caller.
+// Return addresses, of which the first is in the allocator's caller.
 struct Stack {
-  void* room[kMostOwn + kMostFrames];
-  void** frames = room;
+  std::uintptr_t room[kMostOwn + kMostFrames];
+  std::uintptr_t* frames = room;
   std::size_t count = 0;
   std::uint64_t key = 0;
 };
 
-bool is_own(const void* address) { return reinterpret_cast<std::uintptr_t>(address) - own_begin < own_end - own_begin; }
+bool is_own(std::uintptr_t address) { return address - own_begin < own_end - own_begin; }
 
-// Lives during a call of an unwinder. libunwind reads and writes files to learn what memory there is, which are
-// cancellation points; functions of the malloc family have none: a thread cancelled there would leave locks held, and
-// blocks that were allocated for its caller and never returned.
-class Uncancelled {
- public:
-  Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
-  Uncancelled(const Uncancelled&) = delete;
-  Uncancelled& operator=(const Uncancelled&) = delete;
-
- private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
-};
-
-// In the child of a fork libunwind's lock may be held for ever by a thread of the parent. libgcc has no lock.
-void unwind(Stack& stack, bool is_forked) {
-  const InsideAllocator inside;  // what the unwinders allocate or map is not recorded
-  const Uncancelled uncancelled;
-  Unwind* const function = is_forked || quick_unwind == nullptr ? find_callers : quick_unwind;
-  const int found = function(stack.room, static_cast<int>(kMostOwn + kMostFrames));
-  void** const end = stack.room + std::max(found, 0);
+// `frame` is that of one of this library's functions.
+void walk(Stack& stack, const void* frame) {
+  const unwind::Walked walked = unwind::walk_stack(frame, stack.room, std::size(stack.room), known_rules);
+  for (std::size_t i = 0; i != walked.count; ++i) ++stack.room[i];  // from the last byte of each call
+  std::uintptr_t* const end = stack.room + walked.count;
   while (stack.frames != end && is_own(*stack.frames)) ++stack.frames;
   stack.count = std::min(static_cast<std::size_t>(end - stack.frames), kMostFrames);
-  for (std::size_t i = 0; i < stack.count; ++i)
-    stack.key = mixed(stack.key ^ reinterpret_cast<std::uintptr_t>(stack.frames[i]));
+  stack.key = unloads.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < stack.count; ++i) stack.key = std::rotl((stack.key ^ stack.frames[i]) * kSpread, 32);
 }
 
 void fill_rest(Ring& ring, std::uint64_t ticket, std::uint64_t first, std::uint64_t second) {
@@ -106,29 +87,22 @@ void tell_module(Ring& ring, const Module& module) {
 void tell_new_modules(Ring& ring, const Stack& stack) {
   Module module;
   for (std::size_t i = 0; i < stack.count; ++i) {
-    const auto address = reinterpret_cast<std::uintptr_t>(stack.frames[i]);
+    const std::uintptr_t address = stack.frames[i];
     if (address - module.begin < module.end - module.begin) continue;  // the module of the frame before
-    if (!find_module(stack.frames[i], module)) continue;
-    const std::uint64_t key = key_of(module);
+    if (!find_module(reinterpret_cast<const void*>(address), module)) continue;
+    const std::uint64_t key = key_of(module) ^ mixed(unloads.load(std::memory_order_relaxed));
     if (known_modules.contains(key, ring.process)) continue;
     tell_module(ring, module);
     known_modules.add(key, ring.process);
   }
 }
 
-// Allocations before this have no stack. The first call loads libgcc. The program must not find libunwind's functions
-// for exceptions, which have the same names as libgcc's, so libunwind is loaded with local symbols.
+// Allocations before this have no stack.
 [[gnu::constructor]] void prepare() {
   Ring* const ring = ring_of_process();
-  if (ring == nullptr || !ring->tells_stacks) return;
-  const InsideAllocator inside;
-  const ErrnoKeeper keeper;
+  if (ring == nullptr || !ring->tells_stacks || !unwind::knows_frames()) return;
   Module own;
-  void* frame[1];
-  if (!find_module(reinterpret_cast<const void*>(&prepare), own) || find_callers(frame, 1) == 0) return;
-  if (void* const library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL); library != nullptr)
-    quick_unwind = reinterpret_cast<Unwind*>(dlsym(library, "unw_backtrace"));
-  dlerror();  // else the program would see our failure
+  if (!find_module(reinterpret_cast<const void*>(&prepare), own)) return;
   own_begin = own.begin;
   own_end = own.end;
   has_stacks = true;
@@ -138,12 +112,11 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
 
 void tell_with_stack(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
                      std::uint8_t refused) {
-  if (iterations != 0) return tell_aligned(operation, block, size, alignment, refused);
   Ring* const ring = ring_for_event();
   if (ring == nullptr) return;
   const ErrnoKeeper keeper;
   Stack stack;
-  unwind(stack, ring->forked_from != 0);
+  walk(stack, __builtin_frame_address(0));
   const bool is_known = known_stacks.contains(stack.key, ring->process);
   if (!is_known) tell_new_modules(*ring, stack);
   const std::size_t frames = is_known ? 0 : stack.count;
@@ -153,21 +126,18 @@ void tell_with_stack(Operation operation, const void* block, std::uint64_t size,
   if (!draw(*ring, 1 + (frames + 1) / 2 + 1 + (is_odd ? 1 : 0), ticket)) return;
   fill(*ring, ticket++, when, kStack, stack.key, frames);
   for (std::size_t i = 0; i < frames; i += 2)
-    fill_rest(*ring, ticket++, reinterpret_cast<std::uintptr_t>(stack.frames[i]),
-              i + 1 < frames ? reinterpret_cast<std::uintptr_t>(stack.frames[i + 1]) : 0);
+    fill_rest(*ring, ticket++, stack.frames[i], i + 1 < frames ? stack.frames[i + 1] : 0);
   fill(*ring, ticket++, when, static_cast<std::uint8_t>(operation), reinterpret_cast<std::uintptr_t>(block), size);
   if (is_odd) fill_rest(*ring, ticket, alignment, 0);
   if (!is_known) known_stacks.add(stack.key, ring->process);
 }
 
-// The dynamic linker holds a lock while it calls the program's function. libunwind takes that lock under one of its
-// own, so that a thread which holds the first must not wait for the second: allocations of the function are recorded
-// without a stack.
-extern "C" RECORDER_EXPORT int dl_iterate_phdr(int (*function)(dl_phdr_info*, std::size_t, void*), void* data) {
-  if (!has_watched()) return 0;
-  ++iterations;
-  const int result = watched.dl_iterate_phdr(function, data);
-  --iterations;
+// Other code may come to the place of what goes.
+extern "C" RECORDER_EXPORT int dlclose(void* library) {
+  if (!has_watched()) return -1;
+  const int result = watched.dlclose(library);
+  unloads.fetch_add(1, std::memory_order_relaxed);
+  if (has_stacks) known_rules.forget();
   return result;
 }
 

@@ -1,9 +1,8 @@
 // Stacks: the call stack of each allocation, recorded if `snug record` asks for it.
 //
-// The stack is unwound by the tables that every program has for exceptions, so that no frame pointers are needed: by
-// libunwind where it is installed, as heaptrack does, which caches its look-ups; otherwise by libgcc, as glibc's
-// backtrace() does, which takes several times as long. A stack is recorded once, with its key, a hash of 64 bits of its
-// addresses, and from then on only by the key. So are the files in which the addresses lie.
+// The recorder walks the stack by the tables that every program has for exceptions, so that no frame pointers are
+// needed, and keeps what it has learnt of each call (unwind/stack_walk.h). A stack is recorded once, with its key, a
+// hash of 64 bits of its addresses, and from then on only by the key. So are the files in which the addresses lie.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace snug::recorder {
 
-// True if allocations have stacks: not before the dynamic linker is done, since this loads libraries.
+// True if allocations have stacks: not before constructors run, nor where nothing is known of frames.
 extern constinit bool has_stacks;
 
 // Like tell_aligned(), with the stack of the program's function that called this library. Leaves errno as it is.

@@ -139,7 +139,7 @@ bool prepare_watched() {
   look_up(watched.brk, "brk");
   look_up(watched.pthread_create, "pthread_create");
   look_up(watched.fork, "fork");
-  look_up(watched.dl_iterate_phdr, "dl_iterate_phdr");
+  look_up(watched.dlclose, "dlclose");
   for (std::size_t place = 0; place < kOperators; ++place) operators[place] = next_function(kOperatorNames[place]);
   const auto is_allocators = [](auto* function) {
     return are_of_one_file(reinterpret_cast<void*>(watched.malloc), reinterpret_cast<void*>(function));

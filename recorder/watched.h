@@ -1,11 +1,10 @@
-// The watched functions: the allocator's, the runtime's operators, and those of libc for mappings, threads and forks;
-// those that would serve the program without the recorder.
+// The watched functions: the allocator's, the runtime's operators, and those of libc for mappings, threads, forks and
+// libraries; those that would serve the program without the recorder.
 //
 // All are looked up at once, at the first allocation: a look-up takes the dynamic linker's lock, and a thread may hold
 // that lock while it waits, in the constructor of a library that it loads, for the thread that looks up.
 #pragma once
 
-#include <link.h>
 #include <pthread.h>
 #include <sys/types.h>
 
@@ -43,7 +42,7 @@ struct Watched {
   int (*brk)(void*);
   int (*pthread_create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   pid_t (*fork)();
-  int (*dl_iterate_phdr)(int (*)(dl_phdr_info*, std::size_t, void*), void*);
+  int (*dlclose)(void*);
 
   // True if usable_size is the allocator's own, and not that of another one behind it.
   bool has_usable_size;

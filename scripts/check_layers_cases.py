@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Callable, Iterable, NamedTuple
 
 GOOD = {
-    "src/layers.txt": "# lowest first\nbase\nos size # equal rank\nspan\nallocator\nc_interface\n",
+    "src/layers.txt": "# lowest first\nbase\nos size # equal rank\nunwind\nspan\nallocator\nc_interface\n",
     "src/CMakeLists.txt": "add_library(x)\n",
     "tools/layers.txt": "on src trace recorder # the library and the traces\ntext process\nrun\n",
     "tools/CMakeLists.txt": "add_executable(y)\n",
@@ -51,7 +51,8 @@ GOOD = {
     "trace/event.h": '#pragma once\n#include <stddef.h>\n',
     "trace/reader.cc": '#include "trace/event.h"\n',
     "recorder/ring.h": '#pragma once\n#include "trace/event.h"\n',
-    "recorder/ring.cc": '#include "recorder/ring.h"\n#include <atomic>\n',
+    "recorder/ring.cc": '#include "recorder/ring.h"\n#include "unwind/walk.h"\n#include <atomic>\n',
+    "src/unwind/walk.h": '#pragma once\n#include "base/bits.h"\n',
     "tools/run/record.cc": '#include "recorder/ring.h"\n#include "trace/event.h"\n',
     "docs/long.md": "words\n" * 1000,
     "docs/internal-fragmentation.md": "a term of the trade, not an empty name\n",
@@ -76,6 +77,7 @@ CASES = [
     Case({"trace/a.h": header("#include <trace/event.h>\n")}, "trace/a.h:2", "is ours"),
     Case({"recorder/a.h": header('#include "snug/snug.h"\n')}, "recorder/a.h:2", "recorder/ includes from recorder/ and"),
     Case({"recorder/a.h": header('#include "text/table.h"\n')}, "recorder/a.h:2", "recorder/ includes from recorder/ and"),
+    Case({"recorder/a.h": header('#include "size/size_map.h"\n')}, "recorder/a.h:2", "and src/unwind/ and system headers only"),
     Case({"recorder/a.h": header('#include "recorder/a.h"\n')}, "recorder/a.h:2", "circle of includes"),
     Case({"src/base/a.h": header('#include "trace/event.h"\n')}, "src/base/a.h:2", "no path from src/ to a file"),
     Case({"tools/run/a.h": header('#include "event.h"\n')}, "tools/run/a.h:2", "no path from tools/ or src/ to a file"),

@@ -8,9 +8,13 @@
 #include "os/clock.h"
 #include "thread/head_table.h"
 #include "thread/thread_cache.h"
+#include "unwind/known_rules.h"
+#include "unwind/stack_walk.h"
 
 namespace snug {
 namespace {
+
+constinit unwind::KnownRules<11> known_rules;
 
 // The calling thread's trays; null at its very end, and without memory.
 Trays* calling_trays() {
@@ -55,7 +59,7 @@ SNUG_NOINLINE void keep_sample(void* block, size_t size, double weight, const vo
     sample.sampler = sampler;
   }
   SampledStack stack;
-  stack.count = walk_stack(frame, stack.frames, SampledStack::kMost);
+  stack.count = unwind::walk_stack(frame, stack.frames, SampledStack::kMost, known_rules).count;
   allocator.profile.strip(stack);
   if (!allocator.profile.add(sample, stack)) tell_freed(sample);  // no memory for it: the free would not find it
   leave_hook();

@@ -10,8 +10,8 @@
 // A function without a frame pointer may leave anything in the register. So a frame is read only if it lies on pages
 // known to be stack, without a gap from the calling function's frame, or if the kernel says that its page is readable.
 //
-// Each allocation and free of a checked process takes one. The heap profile, which takes few, goes by
-// the tables that modules have for exceptions too: walk_stack().
+// Each allocation and free of a checked process takes one. The heap profile, which takes few, goes by the tables that
+// modules have for exceptions too (unwind/stack_walk.h).
 #pragma once
 
 #include <stddef.h>
@@ -46,10 +46,6 @@ struct CallStack {
   static constexpr unsigned kAddressBits = 48;
   static constexpr uintptr_t kAgain = uintptr_t{1} << kAddressBits;
 };
-
-// Walks the stack of callers of the function with this frame address, as take() does, but with frame pointers or
-// without (os/frame_rule.h). Writes up to `most` frames, each as often as it occurs, and returns how many.
-uint32_t walk_stack(const void* innermost, uintptr_t* frames, size_t most);
 
 // The kernel's number of the calling thread. The first call in a thread makes a system call: under no shared lock.
 uint32_t calling_thread();

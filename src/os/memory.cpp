@@ -160,11 +160,4 @@ size_t total_memory_and_swap() {
   return system_call(SYS_sysinfo, &info) == 0 ? (size_t{info.totalram} + info.totalswap) * info.mem_unit : SIZE_MAX;
 }
 
-// The kernel reads the new mask, here the word, before it rejects the operation, here an invalid one.
-bool is_readable(const void* word) {
-  constexpr int kNothing = -1;
-  constexpr size_t kMaskBytes = 8;
-  return system_call(SYS_rt_sigprocmask, kNothing, word, nullptr, kMaskBytes) != -EFAULT;
-}
-
 }  // namespace snug::os

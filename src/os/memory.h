@@ -57,9 +57,6 @@ bool move(void* start, size_t bytes, void* place);
 // Makes the range inaccessible, and gives its memory back. commit() makes it usable again.
 void withdraw(void* start, size_t bytes);
 
-// True if the aligned word there can be read, now. A system call.
-bool is_readable(const void* word);
-
 // Asks for huge pages, or for none, whatever the system's default. Advice: nothing depends on it. False if the OS knows
 // no huge pages.
 bool prefer_huge_pages(void* start, size_t bytes);

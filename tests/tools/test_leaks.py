@@ -206,7 +206,8 @@ def python_with_map():
 
 
 class PythonsFunctions(unittest.TestCase):
-    JOB = "import os\ndef keep_all():\n    return [bytearray(5000) for _ in range(1000)]\nkept = keep_all()\nprint(os.getpid(), flush=True)\nos._exit(0)\n"
+    JOB = ("import os\ndef keep_all():\n    return [bytearray(5000) for _ in range(1000)]\ndef begin():\n    return keep_all()\n"
+           "kept = begin()\nprint(os.getpid(), flush=True)\nos._exit(0)\n")
 
     @unittest.skipUnless(python_with_map(), "no Python of 3.12 or later")
     def test_they_own_what_the_interpreter_allocates_for_them(self):
@@ -215,8 +216,10 @@ class PythonsFunctions(unittest.TestCase):
             trace = f"{folder}/t"
             process = snug("record", "--stacks", "-o", trace, python_with_map(), f"{folder}/job.py", PYTHONPERFSUPPORT="1")
             report = snug("report", trace)
+            stacks = snug("trace", "export", trace, "--to", "collapsed").stdout
             Path(f"/tmp/perf-{process.stdout.strip()}.map").unlink()
             self.assertIn("1. 4.8 MiB in 1,001 blocks of py::keep_all (job.py)", report.stdout.replace("1,000 blocks", "1,001 blocks"))
+            self.assertRegex(stacks, "_start;.*;py::<module>;.*;py::begin;.*;py::keep_all;", "their callers, whatever the interpreter was built with")
             self.assertIn("functions of Python have no names here: ", snug("report", trace).stderr)
 
 

@@ -4,8 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "recorder/mix.h"
-
 namespace snug::tool {
 
 using recorder::RingEvent;
@@ -17,10 +15,6 @@ namespace {
 constexpr std::size_t kBytesOfSlot = 16;
 
 }  // namespace
-
-std::size_t StackTable::FrameHash::operator()(const Frame& frame) const {
-  return recorder::mixed(recorder::mixed(frame.caller ^ frame.module << 40) ^ frame.address);
-}
 
 void StackTable::begin(const RingEvent& event) {
   begun_ = event;
@@ -61,13 +55,21 @@ std::uint64_t StackTable::take(std::uint32_t thread) {
 void StackTable::end_stack() {
   words_.resize(std::min<std::uint64_t>(begun_.size, words_.size()));
   std::uint64_t frame = 0;
-  for (std::size_t i = words_.size(); i-- > 0;) frame = frame_of(frame, words_[i]);
+  std::size_t depth = 0;
+  for (std::size_t i = words_.size(); i-- > 0; ++depth) {
+    if (depth == calls_.size() || calls_[depth].return_address != words_[i]) {
+      calls_.resize(depth);
+      calls_.push_back({words_[i], frame_of(frame, words_[i])});
+    }
+    frame = calls_[depth].frame;
+  }
   stacks_[begun_.address] = stack_ = frame;
 }
 
 void StackTable::end_module() {
   const std::uint64_t begin = begun_.address;
   const std::uint64_t end = begin + begun_.size;
+  calls_.clear();
   // What lay there before is mapped no more.
   auto next = modules_.lower_bound(begin);
   if (next != modules_.begin() && std::prev(next)->second.end > begin) --next;
@@ -89,9 +91,9 @@ std::uint64_t StackTable::frame_of(std::uint64_t caller, std::uint64_t return_ad
   const bool is_in_module = module != modules_.begin() && (--module)->second.end > address;
   const Frame frame =
       is_in_module ? Frame{caller, module->second.number, address - module->second.bias} : Frame{caller, 0, address};
-  const auto [place, is_new] = frames_.try_emplace(frame, frames_.size() + 1);
-  if (is_new) tell_({.operation = Operation::kFrame, .values = {place->second, caller, frame.module, frame.address}});
-  return place->second;
+  const auto [number, is_new] = frames_.number_of(frame);
+  if (is_new) tell_({.operation = Operation::kFrame, .values = {number, caller, frame.module, frame.address}});
+  return number;
 }
 
 }  // namespace snug::tool

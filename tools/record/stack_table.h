@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "record/frame_table.h"
 #include "recorder/ring.h"
 #include "trace/event.h"
 
@@ -41,14 +42,10 @@ class StackTable {
     std::uint64_t bias = 0;
     std::uint64_t number = 0;
   };
-  struct Frame {
-    std::uint64_t caller;
-    std::uint64_t module;
-    std::uint64_t address;
-    friend bool operator==(const Frame&, const Frame&) = default;
-  };
-  struct FrameHash {
-    std::size_t operator()(const Frame& frame) const;
+  // A call of the stack that came last.
+  struct Call {
+    std::uint64_t return_address;
+    std::uint64_t frame;
   };
 
   void end_stack();
@@ -64,7 +61,10 @@ class StackTable {
   std::map<std::uint64_t, Module> modules_;  // those mapped now, by where they begin
   std::uint64_t modules_told_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> stacks_;  // frames by keys
-  std::unordered_map<Frame, std::uint64_t, FrameHash> frames_;
+  FrameTable frames_;
+  // Of the stack that came last, and deeper ones of those before it: the outermost first, each in the frame before it.
+  // Stacks that follow each other share most of their calls, and a frame is looked up only behind those.
+  std::vector<Call> calls_;
 };
 
 }  // namespace snug::tool

@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "trace_command/call_stacks.h"
 
@@ -86,6 +91,38 @@ TEST_F(StackTableTest, WhatWasMappedOverIsGone) {
   begin(recorder::kStack, 77, 2);
   rest(0x11101, 0x10101);
   EXPECT_EQ(text(table_.take(1)), "new+0x1100 0x10100 ");
+}
+
+TEST_F(StackTableTest, ACallMeansAnotherFrameWhenItsModuleHasChanged) {
+  for (const char* const path : {"/lib/one", "/lib/two"}) {
+    module(0x10000, 0x1000, path);
+    begin(recorder::kStack, 77, 2);
+    rest(0x10101, 0x10201);
+    const std::string name = path + 5;
+    EXPECT_EQ(text(table_.take(1)), name + "+0x1100 " + name + "+0x1200 ");
+  }
+}
+
+// As they come in a deep recursion: each stack shares its outer calls with the one before, or hardly any.
+TEST_F(StackTableTest, AMillionCallsMakeTheFramesThatTheyAre) {
+  std::mt19937 random(1);
+  std::map<std::vector<std::uint64_t>, std::uint64_t> numbers;
+  std::vector<std::uint64_t> calls;  // the outermost first
+  for (int round = 0; round < 20000; ++round) {
+    calls.resize(std::min<std::size_t>(calls.size(), random() % 60));
+    while (calls.size() < 60) calls.push_back(0x101 + random() % 3);
+    begin(recorder::kStack, 1000 + round, calls.size());
+    for (std::size_t i = calls.size(); i > 0; i -= 2) rest(calls[i - 1], calls[i - 2]);
+    const std::uint64_t number = table_.take(1);
+    const auto [same, is_new] = numbers.try_emplace(calls, number);
+    ASSERT_EQ(same->second, number);
+  }
+  EXPECT_EQ(book_.faults(), 0u);
+  for (const auto& [stack, number] : numbers) {
+    const std::vector<CallFrame> frames = book_.frames_of(number);
+    ASSERT_EQ(frames.size(), stack.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) ASSERT_EQ(frames[i].address + 1, stack[stack.size() - 1 - i]);
+  }
 }
 
 TEST_F(StackTableTest, WhatWasCutShortIsDropped) {

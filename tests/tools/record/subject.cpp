@@ -1,5 +1,6 @@
 // What the tests of `snug record` record: each way to allocate and free, and each way for threads and processes to
 // begin and end. subject MODE [NUMBER]
+#include <dlfcn.h>
 #include <link.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -212,6 +213,16 @@ void list_objects() {
   other.join();
 }
 
+// Each of the libraries allocates and is unloaded before the next one comes, to the same place as a rule.
+void call_libraries(char** paths, int count) {
+  for (int i = 0; i < count; ++i) {
+    void* const library = dlopen(paths[i], RTLD_NOW);
+    if (library == nullptr) std::exit(1);
+    reinterpret_cast<void (*)()>(dlsym(library, "allocate_here"))();
+    dlclose(library);
+  }
+}
+
 void grow(int rounds) {
   void* block = nullptr;
   for (int round = 0; round < rounds; ++round)
@@ -272,6 +283,8 @@ int main(int count, char** arguments) {
     allocate_with_stacks(number);
   } else if (mode == "stacks-in-listing") {
     list_objects();
+  } else if (mode == "stacks-in-libraries") {
+    call_libraries(arguments + 2, count - 2);
   } else if (mode == "stacks-in-child") {
     allocate_in_both_processes();
   } else if (mode == "killed") {

@@ -1,4 +1,4 @@
-#include "checked/walked_calls.h"
+#include "unwind/walked_calls.h"
 
 #include <alloca.h>
 
@@ -40,7 +40,7 @@ void keep(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
   return result + 1;
 }
 
-// Finds its frame by a third register, since it aligns the frame and takes memory besides.
+// Finds its frame by a third register, which it stores, since it aligns the frame and takes memory besides.
 [[gnu::noinline]] int realigned(const Calls& calls) {
   alignas(64) char room[64];
   void* const more = alloca(16 * (calls.left % 7 + 1));
@@ -99,7 +99,7 @@ int compare(const void*, const void*) {
 constexpr Function* kFunctions[] = {
     plain,    large_frame,  of_varying_size,      aligned,  with_its_register_taken, pushing,
     throwing, through_libc, with_a_frame_pointer, realigned};
-static_assert(sizeof kFunctions / sizeof kFunctions[0] == kKinds + 1);
+static_assert(sizeof kFunctions / sizeof kFunctions[0] == kKinds);
 
 }  // namespace
 

@@ -13,9 +13,7 @@ struct Calls {
   void (*at_the_end)();
 };
 
-inline constexpr uint8_t kKinds = 9;
-// One more, at which a walk ends.
-inline constexpr uint8_t kRealigned = kKinds;
+inline constexpr uint8_t kKinds = 10;
 
 // Calls the function of the first kind with the rest.
 int call_next(const Calls& calls);

@@ -2,11 +2,11 @@
 // mapped them (.eh_frame_hdr, .eh_frame).
 #pragma once
 
-#include "os/frame_rule.h"
+#include "unwind/frame_rule.h"
 
-namespace snug::os {
+namespace snug::unwind {
 
 // Unknown if the table has nothing of the address, or tells it in a way that is not understood here.
 FrameRule find_table_rule(uintptr_t table, uintptr_t call);
 
-}  // namespace snug::os
+}  // namespace snug::unwind

@@ -1,10 +1,10 @@
-#include "os/unwind_table.h"
+#include "unwind/frame_table.h"
 
 #include <string.h>
 
 #include "base/bits.h"
 
-namespace snug::os {
+namespace snug::unwind {
 
 namespace {
 
@@ -12,6 +12,13 @@ namespace {
 constexpr uint64_t kFramePointer = 6;
 constexpr uint64_t kStackPointer = 7;
 constexpr uint64_t kReturnAddress = 16;
+
+// In the place of the register from which the frame's end is told: it is stored, at an offset from the frame pointer.
+// So GCC does where it aligns the frame and finds it by a third register, which it stores.
+constexpr uint64_t kStored = ~uint64_t{0};
+// Of expressions: the frame pointer and an offset; what is stored there.
+constexpr uint8_t kFramePointerAnd = 0x76;
+constexpr uint8_t kDereference = 0x06;
 
 // How a pointer is written: the lower four bits say how long it is.
 constexpr uint8_t kRelativeToTable = 0x3b;  // signed, of four bytes
@@ -94,6 +101,7 @@ struct TableRow {
   int64_t end_offset = 0;
   int64_t saved_offset = 0;
   bool has_end = false;
+  bool is_saved_there = false;  // the caller's frame pointer, where the register points to
   bool is_outermost = false;
   bool is_strange = false;  // told in a way that is not understood here
 };
@@ -122,13 +130,36 @@ class TableProgram {
     if (column == kReturnAddress) rows_.is_strange |= offset != -8;
   }
   void restore(uint64_t column) {
-    if (column == kFramePointer) rows_.saved_offset = initial_.saved_offset;
+    if (column != kFramePointer) return;
+    rows_.saved_offset = initial_.saved_offset;
+    rows_.is_saved_there = initial_.is_saved_there;
   }
   void set_strange(uint64_t column) { rows_.is_strange |= column == kFramePointer || column == kReturnAddress; }
   void set_end(uint64_t base, int64_t offset) {
     rows_.base = base;
     rows_.end_offset = offset;
     rows_.has_end = true;
+  }
+  // By expressions, of which two are understood.
+  void set_end(TableReader expression) {
+    int64_t offset = 0;
+    rows_.has_end = is_frame_pointer_and(expression, &offset) && expression.read<uint8_t>() == kDereference;
+    rows_.has_end &= expression.is_at_end();
+    rows_.base = kStored;
+    rows_.end_offset = offset;
+  }
+  void set_saved(uint64_t column, TableReader expression) {
+    int64_t offset = 0;
+    const bool is_there = is_frame_pointer_and(expression, &offset) && offset == 0 && expression.is_at_end();
+    if (column == kFramePointer && is_there)
+      rows_.is_saved_there = true;
+    else
+      set_strange(column);
+  }
+  static bool is_frame_pointer_and(TableReader& expression, int64_t* offset) {
+    if (expression.read<uint8_t>() != kFramePointerAnd) return false;
+    *offset = expression.read_sleb();
+    return true;
   }
   int64_t scaled(uint64_t value) const { return static_cast<int64_t>(value * static_cast<uint64_t>(data_unit_)); }
   bool step(TableReader& code);
@@ -214,11 +245,14 @@ bool TableProgram::step_extended(TableReader& code, uint8_t instruction) {
       rows_.end_offset = static_cast<int64_t>(code.read_uleb());
       return true;
     case 0x0f:  // def_cfa_expression
-      code.skip(code.read_uleb());
-      rows_.has_end = false;
+      set_end(code.part(code.read_uleb()));
       return true;
-    case 0x10:  // expression, val_expression
-    case 0x16:
+    case 0x10: {  // expression
+      const uint64_t column = code.read_uleb();
+      set_saved(column, code.part(code.read_uleb()));
+      return true;
+    }
+    case 0x16:  // val_expression
       set_strange(code.read_uleb());
       code.skip(code.read_uleb());
       return true;
@@ -316,9 +350,21 @@ FrameRule rule_of(const TableRow& rows) {
   const bool is_near = rows.end_offset > -kMost && rows.end_offset < kMost && rows.saved_offset > -kMost &&
                        rows.saved_offset < kMost && is_aligned(static_cast<size_t>(rows.end_offset), 8) &&
                        is_aligned(static_cast<size_t>(rows.saved_offset), 8);
-  if (!rows.has_end || rows.is_strange || !is_near || (rows.base != kStackPointer && rows.base != kFramePointer))
-    return rule;
-  rule.end = rows.base == kStackPointer ? FrameRule::End::kFromStackPointer : FrameRule::End::kFromFramePointer;
+  if (!rows.has_end || rows.is_strange || !is_near) return rule;
+  if (rows.is_saved_there != (rows.base == kStored)) return rule;
+  switch (rows.base) {
+    case kStackPointer:
+      rule.end = FrameRule::End::kFromStackPointer;
+      break;
+    case kFramePointer:
+      rule.end = FrameRule::End::kFromFramePointer;
+      break;
+    case kStored:
+      rule.end = FrameRule::End::kStored;
+      break;
+    default:
+      return rule;
+  }
   rule.end_offset = static_cast<int32_t>(rows.end_offset);
   rule.saved_offset = static_cast<int32_t>(rows.saved_offset);
   return rule;
@@ -350,4 +396,4 @@ FrameRule find_table_rule(uintptr_t table, uintptr_t call) {
   return rule_of(program.rows());
 }
 
-}  // namespace snug::os
+}  // namespace snug::unwind
