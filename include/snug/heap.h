@@ -121,7 +121,7 @@ SNUG_API const char* snug_heap_name(const snug_heap* heap);
 struct snug_heap_stats {
   uint64_t blocks_in_use;
   uint64_t bytes_in_use; /* usable bytes of these */
-  uint64_t bytes_held;   /* what the limit is about: pages that blocks lie on, and large blocks */
+  uint64_t bytes_held;   /* what the limit is about: pages for blocks, and large blocks */
   uint64_t bytes_cached; /* free blocks in threads' caches */
   uint64_t peak_held;    /* the most of bytes_held so far */
   uint64_t limit;        /* 0: none */

@@ -1,7 +1,8 @@
 // HeapLists: all heaps that the program has made, by what they are: live, ending, or to be used anew; and a walk over
 // the live ones that holds no lock of the lists while it is at a heap, which may take system calls.
 //
-//   a heap is in one of the lists;   cursor_ == the live heap to which the walk comes next, or null
+//   a heap is in one of the lists, in that of ended ones if it can_begin;   cursor_ == the live heap to which the walk
+//   comes next, or null
 //
 // A record of a heap is never anything else. So the walk may be at a heap that another thread ends meanwhile, or even
 // makes anew: what it does there it does under the heap's lock, and to whatever heap it finds. A heap that is live from
@@ -37,12 +38,15 @@ template <class Heap, class Atomics = StdAtomics, class ListLock = SharedLock, c
           class Gate = ForkGate>
 class HeapLists {
  public:
-  // A heap that was ended, live: begin(heap) has made it so, under its lock. Null if there is none.
+  // A heap that was ended, live: begin(heap) has made it so, under its lock. `wanted`, unless it is null or was not
+  // ended; else another. Null if there is none.
   template <class Begin>
-  Heap* begin(Begin begin) {
+  Heap* begin(Heap* wanted, Begin begin) {
     LockGuard guard(lock_);
-    Heap* const heap = ended_.pop_front();
+    Heap* const heap = wanted != nullptr && wanted->can_begin ? wanted : ended_.front();
     if (heap == nullptr) return nullptr;
+    ended_.remove(heap);
+    heap->can_begin = false;
     {
       LockGuard its(heap->lock());
       begin(*heap);
@@ -53,7 +57,7 @@ class HeapLists {
   // A record that no other thread knows.
   void add(Heap* heap) {
     LockGuard guard(lock_);
-    ended_.push_front(heap);
+    add_ended(heap);
   }
 
   // Ends a live heap, under its lock, by end(heap); only if may_end(heap) says so, under the same lock, and of several
@@ -77,7 +81,7 @@ class HeapLists {
     }
     LockGuard guard(lock_);
     ending_.remove(&heap);
-    ended_.push_front(&heap);
+    add_ended(&heap);
     return true;
   }
 
@@ -130,13 +134,17 @@ class HeapLists {
     while (Heap* const heap = ending_.front()) {
       end(*heap);
       ending_.remove(heap);
-      ended_.push_front(heap);
+      add_ended(heap);
     }
   }
 
  private:
   using List = snug::List<Heap, &Heap::in_list>;
 
+  void add_ended(Heap* heap) SNUG_REQUIRES(lock_) {
+    ended_.push_front(heap);
+    heap->can_begin = true;
+  }
   void start() {
     LockGuard guard(lock_);
     cursor_ = live_.front();

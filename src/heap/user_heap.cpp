@@ -21,7 +21,8 @@ PageCount pages_of_first(const SizeClass& sizes) {
 
 }  // namespace
 
-void UserHeap::begin(const char* name, const HeapLimits& limits, uint32_t forks) {
+void UserHeap::begin(const char* name, const HeapLimits& limits, uint8_t home, uint32_t forks) {
+  home_ = home;
   size_t length = 0;
   for (; name != nullptr && length != kNameMax && name[length] != 0; ++length) name_[length] = name[length];
   name_[length] = 0;
@@ -50,6 +51,8 @@ void UserHeap::end() {
   blocks_out_ = 0;
   bytes_out_ = 0;
   state_.store(kEnded, kRelaxed);
+  records_.give_all();
+  while (!spares_.empty()) batch.push_back(take_spare());
   give_spans(batch);
   if (region_.is_there()) region_.end();
   region_ = {};
@@ -153,9 +156,35 @@ bool UserHeap::resize(HeapLarge* large, size_t bytes) {
   return true;
 }
 
-// Null if the OS refuses, or the region has no room.
+// Counted as held. Null if the limit forbids it, the OS refuses, or the region has no room.
 Span* UserHeap::take_span(PageCount pages, PageCount alignment) {
-  if (!region_.is_there()) return parts_.spans.allocate(home_, pages, alignment);
+  if (pages.value == 1 && !spares_.empty()) return take_spare();
+  if (!hold(pages.bytes())) return nullptr;
+  Span* const span = region_.is_there() ? take_from_region(pages, alignment) : take_from_store(pages, alignment);
+  if (span == nullptr) let_go(pages.bytes());
+  return span;
+}
+
+// It is counted already.
+Span* UserHeap::take_spare() {
+  spare_bytes_ -= kPageSize;
+  return spares_.pop_front();
+}
+
+Span* UserHeap::take_from_store(PageCount pages, PageCount alignment) {
+  const size_t room = (limits_.most - held_) / kPageSize;
+  const size_t more = pages.value == 1 ? min(slab_bytes_ / kPageSize / 2, room) : 0;
+  SpanBatch taken = parts_.spans.allocate_some(home_, pages, alignment, Paging::kSmall, 1 + more);
+  Span* const span = taken.pop_front();
+  while (Span* const spare = taken.pop_front()) {
+    hold(kPageSize);
+    spare_bytes_ += kPageSize;
+    spares_.push_back(spare);
+  }
+  return span;
+}
+
+Span* UserHeap::take_from_region(PageCount pages, PageCount alignment) {
   Span* const span = parts_.regions.make_span();
   char* const start = span == nullptr ? nullptr : region_.take(pages.value, alignment.value);
   if (start == nullptr) {
@@ -167,6 +196,14 @@ Span* UserHeap::take_span(PageCount pages, PageCount alignment) {
   span->pages = pages;
   span->backed = true;  // or not: that is the program's own care
   return span;
+}
+
+// Returns the bytes.
+size_t UserHeap::give_spares() {
+  const size_t bytes = exchange(spare_bytes_, size_t{0});
+  let_go(bytes);
+  if (bytes != 0) give_spans(spares_);
+  return bytes;
 }
 
 void UserHeap::give_spans(SpanBatch& batch) {
@@ -214,19 +251,18 @@ Slab* UserHeap::make_slab(size_t size_class, PageCount pages) {
   Bin& bin = bins_[size_class];
   const SizeClass& sizes = parts_.table->classes[size_class];
   const size_t capacity = min<size_t>(pages.bytes() / sizes.block_size, sizes.blocks_per_slab);
-  if (!hold(pages.bytes())) return nullptr;
   const size_t words = (capacity + 63) / 64;
-  HeapSlab* const record = parts_.records.make(words);
+  HeapSlab* const record = records_.make(words);
   Span* span = record == nullptr ? nullptr : take_span(pages, {sizes.slab_alignment()});
   if (span != nullptr && !bind(start_of(*span), pages.bytes(), !span->zeroed)) {
     SpanBatch refused;
     refused.push_back(span);
     give_spans(refused);
+    let_go(pages.bytes());
     span = nullptr;
   }
   if (span == nullptr) {
-    if (record != nullptr) parts_.records.recycle(*record, words);
-    let_go(pages.bytes());
+    if (record != nullptr) records_.recycle(*record, words);
     return nullptr;
   }
   record->heap = this;
@@ -253,7 +289,7 @@ Span* UserHeap::take_apart(Slab& slab) {
   set_slab(*span, nullptr);
   unbind(slab.start, span->pages.bytes());
   span->written = max(span->written, slab.touched_pages());
-  parts_.records.recycle(HeapSlab::of(slab), words_of(slab));
+  records_.recycle(HeapSlab::of(slab), words_of(slab));
   return span;
 }
 
@@ -280,12 +316,12 @@ void UserHeap::give_back(Slab& slab) {
 bool UserHeap::recount(uint32_t forks) {
   if (forks_ == forks) return false;
   forks_ = forks;
-  held_ = slab_bytes_ + large_bytes_;
+  held_ = slab_bytes_ + spare_bytes_ + large_bytes_;
   return true;
 }
 
 size_t UserHeap::release_empty() {
-  size_t given = 0;
+  size_t given = give_spares();
   for (size_t c = 1; c < end_of_classes_ && !is_visited_; ++c) {
     Slab* const slab = bins_[c].partial.front();
     if (slab == nullptr || slab->used() != 0) continue;
@@ -305,55 +341,6 @@ size_t UserHeap::trim() {
       given += slab->purge_holes();
     }
   return given;
-}
-
-const char* UserHeap::check_slab(const Slab& slab, size_t size_class) const {
-  if (slab.size_class != size_class) return "user heap: a slab is in the list of another class";
-  if (HeapSlab::of(const_cast<Slab&>(slab)).heap != this) return "user heap: a slab is another heap's";
-  if (slab.full == slab.has_blocks()) return "user heap: a slab is in the wrong list";
-  for (uint32_t i = 0; i != slab.span->pages.value; ++i) {
-    const HeapSlab* const named = slab_at(slab.start + PageCount{i}.bytes());
-    if (named == nullptr || &named->slab != &slab) return "user heap: a page does not lead to its slab";
-  }
-  return slab.check();
-}
-
-const char* UserHeap::check() const {
-  size_t slab_bytes = 0;
-  size_t blocks = 0;
-  size_t bytes = 0;
-  for (size_t c = 1; c < parts_.table->count; ++c) {
-    const Bin& bin = bins_[c];
-    if (c >= end_of_classes_ && bin.slabs != 0) return "user heap: a class beyond the last has a slab";
-    size_t out = 0;
-    size_t slabs = 0;
-    const SlabList* const lists[] = {&bin.partial, &bin.full};
-    for (const SlabList* list : lists)
-      for (const Slab* slab = list->front(); slab != nullptr; slab = SlabList::next(slab), ++slabs) {
-        if ((list == &bin.full) != slab->full) return "user heap: a slab is in the wrong list";
-        if (slab->used() == 0 && bin.partial.front() != bin.partial.back())
-          return "user heap: an empty slab is kept beside another";
-        if (const char* broken = check_slab(*slab, c); broken != nullptr) return broken;
-        out += slab->used();
-        slab_bytes += slab->span->pages.bytes();
-      }
-    if (out != bin.out || slabs != bin.slabs) return "user heap: the counts of a class are wrong";
-    blocks += out;
-    bytes += out * parts_.table->classes[c].block_size;
-  }
-  if (blocks != blocks_out_ || bytes != bytes_out_) return "user heap: the count of blocks out is wrong";
-  if (slab_bytes != slab_bytes_) return "user heap: the bytes of slabs are wrong";
-  size_t large_bytes = 0;
-  size_t large_blocks = 0;
-  for (const HeapLarge* large = larges_.front(); large != nullptr; large = LargeList::next(large), ++large_blocks) {
-    if (large->heap != this) return "user heap: a large block is another heap's";
-    large_bytes += large->bytes;
-  }
-  if (large_bytes != large_bytes_ || large_blocks != large_blocks_)
-    return "user heap: the sum of large blocks is wrong";
-  if (region_.is_there() && region_.bytes_taken() != held_)
-    return "user heap: the pages of its region that are taken are not those held";
-  return slab_bytes + large_bytes > held_ || held_ > limits_.most ? "user heap: the bytes held are wrong" : nullptr;
 }
 
 }  // namespace snug

@@ -9,10 +9,13 @@
 //
 //   per class:   out == sum of used over its slabs;   slabs == those in its two lists
 //                full slabs have no block to give;   an empty one is alone in the list of partial ones
-//   held_ == slab_bytes_ + large_bytes_ + bytes of large blocks that are about to be made
+//   held_ == slab_bytes_ + spare_bytes_ + large_bytes_ + bytes of large blocks that are about to be made
 //   in a region:   held_ == the bytes of its pages that are taken
 //
 // A heap in a region (heap/heap_region.h) has all of its slabs and large blocks there, and the span store none of them.
+//
+// Most slabs are a page long. A heap takes such pages several at a time, half as many as it has, where the span
+// store has them dirty: the more slabs it has made, the seldomer it takes the store's lock.
 //
 // A record of a heap is never anything else: a thread may take the lock of a heap that was destroyed meanwhile, and
 // finds that its cache is of no heap any more.
@@ -65,9 +68,8 @@ class alignas(kCacheLine) UserHeap {
 
   // The bytes of a record: behind the heap lie as many bins as the table has classes, in memory that is zero.
   static size_t record_bytes(const ClassTable& table) { return sizeof(UserHeap) + table.count * sizeof(Bin); }
-  // `home`: the span store that its memory comes from, unless it lies in a region.
-  UserHeap(const HeapParts& parts, uint8_t home)
-      : lock_(parts.fork_gate), parts_(parts), home_(home), bins_(reinterpret_cast<Bin*>(this + 1)) {}
+  explicit UserHeap(const HeapParts& parts)
+      : lock_(parts.fork_gate), parts_(parts), records_(parts.records), bins_(reinterpret_cast<Bin*>(this + 1)) {}
 
   GatedLock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
   // False for a heap that was destroyed. Racy without the lock, as are the next three.
@@ -78,13 +80,14 @@ class alignas(kCacheLine) UserHeap {
   bool is_ended() const { return state_.load(kRelaxed) == kEnded; }
   const char* name() const { return name_; }
 
-  // From destroyed to live, empty. A region is claimed already.
-  void begin(const char* name, const HeapLimits& limits, uint32_t forks) SNUG_REQUIRES(lock_);
+  // From destroyed to live, empty. `home`: the span store that its memory comes from, unless it lies in a region, which
+  // is claimed already.
+  void begin(const char* name, const HeapLimits& limits, uint8_t home, uint32_t forks) SNUG_REQUIRES(lock_);
   // From live to resting, and from resting without blocks to ending; false, and nothing has happened, if blocks rest,
   // or a thread has one that is about to go.
   void rest() SNUG_REQUIRES(lock_) { state_.store(kResting, kRelaxed); }
   bool stop_resting() SNUG_REQUIRES(lock_) {
-    if (!is_resting() || blocks_out_ != 0 || held_ != slab_bytes_) return false;
+    if (!is_resting() || blocks_out_ != 0 || held_ != slab_bytes_ + spare_bytes_) return false;
     state_.store(kEnding, kRelaxed);
     return true;
   }
@@ -185,7 +188,9 @@ class alignas(kCacheLine) UserHeap {
     if (is_on_node()) os::unbind_from_node(start, bytes);
   }
 
-  ListLink<UserHeap> in_list;  // of all live heaps, or of those to be used anew; under that list's lock
+  // Of all live heaps, or of those to be used anew, and whether it is one of these; under the lists' lock.
+  ListLink<UserHeap> in_list;
+  bool can_begin = false;
 
  private:
   using SlabList = List<Slab, &Slab::in_bin>;
@@ -202,6 +207,10 @@ class alignas(kCacheLine) UserHeap {
   Slab* make_slab(size_t size_class) SNUG_REQUIRES(lock_);
   Slab* make_slab(size_t size_class, PageCount pages) SNUG_REQUIRES(lock_);
   Span* take_span(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
+  Span* take_spare() SNUG_REQUIRES(lock_);
+  Span* take_from_store(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
+  Span* take_from_region(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
+  size_t give_spares() SNUG_REQUIRES(lock_);
   void give_spans(SpanBatch& batch) SNUG_REQUIRES(lock_);
   char* start_of(const Span& span) const SNUG_REQUIRES(lock_);
   void set_slab(const Span& span, HeapSlab* slab) SNUG_REQUIRES(lock_);
@@ -214,7 +223,8 @@ class alignas(kCacheLine) UserHeap {
   mutable GatedLock lock_;
   Atomic<uint32_t> state_{kEnded};
   HeapParts parts_;
-  const uint8_t home_;
+  uint8_t home_ SNUG_GUARDED_BY(lock_) = 0;
+  HeapSlabStock records_ SNUG_GUARDED_BY(lock_);
   char name_[kNameMax + 1] = {};
   HeapLimits limits_ SNUG_GUARDED_BY(lock_);
   HeapRegion region_ SNUG_GUARDED_BY(lock_);
@@ -231,6 +241,8 @@ class alignas(kCacheLine) UserHeap {
   uint32_t forks_ SNUG_GUARDED_BY(lock_) = 0;  // that recount() has seen
   uint32_t operations_ SNUG_GUARDED_BY(lock_) = 0;
   uint32_t end_of_classes_ SNUG_GUARDED_BY(lock_) = 0;  // no class from here on has had a slab
+  size_t spare_bytes_ SNUG_GUARDED_BY(lock_) = 0;
+  SpanBatch spares_ SNUG_GUARDED_BY(lock_);  // of one page each, out of the span store
   LargeList larges_ SNUG_GUARDED_BY(lock_);
   CacheList caches_ SNUG_GUARDED_BY(lock_);
   Bin* const bins_ SNUG_POINTS_TO_GUARDED_BY(lock_);  // one a class

@@ -8,20 +8,26 @@
 
 namespace snug {
 
+namespace {
+
+// The heap that the calling thread has ended last: its record is in this processor's cache, if no other thread has it.
+SNUG_INITIAL_EXEC constinit thread_local UserHeap* last_ended_heap = nullptr;
+
+}  // namespace
+
 SNUG_INITIAL_EXEC constinit thread_local UserHeap* scope_heap = nullptr;
 
-UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
+UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits, uint8_t home) {
   const auto begin = [&](UserHeap& heap) {
     heap.lock().assume_held();
-    heap.begin(name, limits, forks_.load(kRelaxed));
+    heap.begin(name, limits, home, forks_.load(kRelaxed));
   };
-  UserHeap* heap = lists_.begin(begin);
+  UserHeap* heap = lists_.begin(last_ended_heap, begin);
   while (heap == nullptr) {
     void* const memory = arena_.allocate(UserHeap::record_bytes(*table_));
     if (memory == nullptr) return nullptr;
-    lists_.add(::new (InPlace{memory})
-                   UserHeap({spans_, slab_records_, regions_, lists_.fork_gate(), table_}, spans_.next_home()));
-    heap = lists_.begin(begin);
+    lists_.add(::new (InPlace{memory}) UserHeap({spans_, slab_records_, regions_, lists_.fork_gate(), table_}));
+    heap = lists_.begin(last_ended_heap, begin);
   }
   are_used_.store(true, kRelaxed);
   return heap;
@@ -212,6 +218,7 @@ void end_under_lock(UserHeap& heap) {
 
 void UserHeaps::end(UserHeap& heap) {
   lists_.end_if(heap, [](UserHeap&) { return true; }, end_under_lock);
+  last_ended_heap = &heap;
 }
 
 void UserHeaps::rest(UserHeap& heap) {

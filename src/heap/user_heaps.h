@@ -58,8 +58,9 @@ class UserHeaps {
   // Any thread may call these; it holds no lock of the allocator's, but for figures_of_all() perhaps the background
   // thread's hands.
 
-  // A new heap; null if the OS refuses memory. A region of the limits' is claimed already. O(1).
-  UserHeap* make(const char* name, const HeapLimits& limits);
+  // A new heap, with memory out of the home; null if the OS refuses memory. A region of the limits' is claimed already.
+  // O(1).
+  UserHeap* make(const char* name, const HeapLimits& limits, uint8_t home);
   // Ends the heap, its slabs and its caches; `free_large` is called with each large block, which is known no more.
   // False, and nothing has happened, if blocks are in use and the heap must be empty then. No other thread uses the
   // heap. O(slabs, large blocks and caches).
@@ -170,6 +171,7 @@ class UserHeaps {
   void if_bound(UserCache& cache, Act act);
   void empty(UserCache& cache, UserHeap& heap) SNUG_REQUIRES(heap.lock());
   void empty_all(UserHeap& heap) SNUG_REQUIRES(heap.lock());
+  static void forget_blocks(UserCache& cache);
   void return_arrays(UserCache& cache);
   void take_orphans(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   static bool is_cached(UserHeap& heap, size_t size_class, uintptr_t block) SNUG_REQUIRES(heap.lock());

@@ -63,13 +63,13 @@ UserCache* UserHeaps::fresh_cache(UserCaches& own) {
       return place = cache_records_.make();
     }
     if (place->heap() == nullptr) {
-      return_arrays(*place);
+      forget_blocks(*place);
       return place;
     }
   }
   UserCache* const victim = own.caches[own.next++ % UserCaches::kHeaps];
   detach(*victim);
-  return_arrays(*victim);
+  forget_blocks(*victim);
   return victim;
 }
 
@@ -111,6 +111,12 @@ void UserHeaps::return_arrays(UserCache& cache) {
     returns.add(head.base(), places_of(sizes(c)));
     head.point_at(nullptr, 0, 0);
   }
+}
+
+// The arrays' blocks are those of a heap that is no more; the arrays serve the next one.
+void UserHeaps::forget_blocks(UserCache& cache) {
+  for (CacheHead& head : cache.heads)
+    if (head.top_number != 0) head.move_top(head.base());
 }
 
 // Brings home what the cache holds and gives back what is empty. Returns the bytes by which the heap holds less.

@@ -23,6 +23,7 @@ enum class Mistake {
   kLooksOnce,      // a thread that has taken the heap's lock does not look whether the cache is of it still
   kLeavesWithout,  // nor does it take the lock
   kBothEnd,        // of two threads that bring the last blocks home each ends the heap
+  kWantsWhatEnds,  // a thread takes the heap that it wants, whether that was ended or not
   kForgetsEnding,  // a child does not look at what another thread of its parent's was ending
   kKeepsLocks,     // nor at the locks that its threads had taken as they met the closed gate
 };
@@ -40,6 +41,7 @@ class Program {
 
     HeapLock lock_;
     ListLink<Heap> in_list;
+    Atomics::Var<bool> can_begin{false};
     Atomics::Var<int> state{kEnded};
     Atomics::Var<int> life{0};    // how often it has begun
     Atomics::Var<int> blocks{0};  // out
@@ -62,8 +64,10 @@ class Program {
     for (int i = 1; i != kHeaps; ++i) require(make() != nullptr, "there is a heap to be made");
   }
 
-  Heap* make() {
-    return lists_.begin([](Heap& heap) {
+  Heap* make(Heap* wanted = nullptr) {
+    if constexpr (kMistake == Mistake::kWantsWhatEnds)
+      if (wanted != nullptr) wanted->can_begin = true;
+    return lists_.begin(wanted, [](Heap& heap) {
       require(heap.state == kEnded, "a heap begins that has ended");
       heap.state = kLive;
       heap.life += 1;
@@ -218,7 +222,13 @@ template <class State>
 const Body<State> kDestroy = [](State& program) { program.destroy(program.live(0)); };
 // The record that served last serves again.
 template <class State>
-const Body<State> kDestroyAndMake = [](State& program) { program.destroy(program.live(0)), program.make(); };
+const Body<State> kDestroyAndMake = [](State& program) {
+  program.destroy(program.live(0));
+  program.make(&program.live(0));
+};
+// Another thread may have it by then.
+template <class State>
+const Body<State> kMakeTheFirst = [](State& program) { program.make(&program.live(0)); };
 template <class State>
 const Body<State> kDestroyIfEmpty = [](State& program) { program.destroy(program.live(0), true); };
 template <class State>
@@ -256,6 +266,11 @@ TEST(UserHeapsProof, HeapsComeAndGoBesideAWalk) {
   prove<State>({kWalk<State>, kDestroyAndMake<State>}, 3, kMetOnce<State>, 2);
 }
 
+TEST(UserHeapsProof, AHeapThatIsWantedMayBeAnothersByThen) {
+  using State = Program<>;
+  prove<State>({kMakeTheFirst<State>, kDestroyAndMake<State>}, 3, kCheck<State>, 2);
+}
+
 TEST(UserHeapsProof, AWalkBesideAThreadThatEnds) {
   using State = Tied<>;
   prove<State>({kEndThread<State>, kWalk<State>, kDestroy<State>}, 1, kMetOnce<State>);
@@ -285,6 +300,8 @@ TEST(UserHeapsProof, WhatIsPlantedIsSeen) {
   EXPECT_TRUE(is_seen<Both>({kRelease<Both>, kRelease<Both>}, 3, kCheck<Both>));
   using Forgets = Program<Mistake::kForgetsEnding>;
   EXPECT_TRUE(is_seen<Forgets>({kDestroy<Forgets>, kFork<Forgets>}, 3, kNoCheck<Forgets>));
+  using Wants = Program<Mistake::kWantsWhatEnds>;
+  EXPECT_TRUE(is_seen<Wants>({kMakeTheFirst<Wants>, kDestroyAndMake<Wants>}, 3, kCheck<Wants>));
   using Keeps = Program<Mistake::kKeepsLocks>;
   EXPECT_TRUE(is_seen<Keeps>({kDestroy<Keeps>, kFork<Keeps>}, 3, kNoCheck<Keeps>));
 }
