@@ -6,6 +6,9 @@
 #include <array>
 #include <map>
 #include <string_view>
+#include <utility>
+
+#include "report_command/function_name.h"
 
 namespace snug::tool {
 
@@ -31,7 +34,7 @@ CallOwners::CallOwners(const CallTree& tree) : tree_(tree) {
     owners[i] = passes_on ? owners[static_cast<std::size_t>(nodes[i].caller)] : static_cast<int>(i);
     const auto owner = static_cast<std::size_t>(owners[i]);
     if (nodes[i].all.allocated.blocks == 0) continue;
-    const auto [found, is_new] = by_name.try_emplace(nodes[owner].name, sums_.size());
+    const auto [found, is_new] = by_name.try_emplace(without_clone(nodes[owner].name), sums_.size());
     if (is_new) sums_.emplace_back();
     OwnedSums& sums = sums_[found->second];
     sums += nodes[i];
@@ -40,16 +43,25 @@ CallOwners::CallOwners(const CallTree& tree) : tree_(tree) {
   }
 }
 
+std::string CallOwners::name_of(int node) const {
+  return without_clone(tree_.nodes()[static_cast<std::size_t>(node)].name);
+}
+
 std::string CallOwners::text_of(int node) const {
   const std::vector<CallNode>& nodes = tree_.nodes();
   const CallNode& owner = nodes[static_cast<std::size_t>(node)];
-  std::string text = owner.place.empty() ? owner.name : fmt::format("{} ({})", owner.name, owner.place);
-  int caller = owner.caller;
-  for (std::size_t shown = 0; caller != kNoCaller && shown != kMostCallers; ++shown) {
+  std::string last = short_name(owner.name);
+  std::string text = owner.place.empty() ? last : fmt::format("{} ({})", last, owner.place);
+  std::size_t shown = 0;
+  for (int caller = owner.caller; caller != kNoCaller && shown != kMostCallers;) {
     const CallNode& function = nodes[static_cast<std::size_t>(caller)];
     if (starts_programs(function.name)) break;
-    text += (shown == 0 ? ", called by " : ", by ") + function.name;
     caller = function.caller;
+    std::string name = short_name(function.name);
+    if (name == last) continue;  // a recursion tells nothing of where it came from
+    text += ", called by " + name;
+    last = std::move(name);
+    ++shown;
   }
   return text;
 }

@@ -21,9 +21,10 @@ class CallOwners {
 
   // Of each function that owns anything.
   const std::vector<OwnedSums>& sums() const { return sums_; }
-  // "parse (FILE:12), called by run, by main".
+  // "parse (FILE:12), called by run, called by main".
   std::string text_of(int node) const;
-  const std::string& name_of(int node) const { return tree_.nodes()[static_cast<std::size_t>(node)].name; }
+  // With its parameters: by it two recordings are compared.
+  std::string name_of(int node) const;
 
  private:
   const CallTree& tree_;

@@ -35,7 +35,7 @@
       finding.node < recording.nodeCount &&
       recording.data.trace.has_stacks
     ) {
-      way(`Show ${recording.data.nodes.name[finding.node]} in the flame graph`, () => {
+      way("Show it in the flame graph", () => {
         Snug.selection.reset();
         Snug.views.show("flame", () => Snug.flame.showNode(finding.node, TAB[finding.kind] || "allocated"));
       });
