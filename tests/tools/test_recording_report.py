@@ -70,13 +70,37 @@ class PlantedFaults(Files):
 
     def test_each_fault_is_the_first_finding_and_its_function_is_named(self):
         for kind, finding, said in (("leak", "leak", "keep_session"), ("storm", "temporary", "format_line"),
-                                    ("waste", "rounding", "4360 bytes that take 4608"), ("growth", "growth", "append_all"),
+                                    ("waste", "rounding", "4,360 bytes that take 4,608"), ("growth", "growth", "append_all"),
                                     ("handover", "handover", "thread 1 allocates are freed by thread 2"),
                                     ("spike", "spike", "The peak of")):
             with self.subTest(kind):
                 first, sentence = self.first_finding(kind)
                 self.assertEqual(first, finding)
                 self.assertIn(said, sentence)
+
+    def test_a_leak_is_told_that_is_little_beside_the_peak_and_beside_other_findings(self):
+        data = self.data_of(self.recorded("drip"))
+        self.assertLess(300_000 / data["totals"]["peak_bytes"], 0.011)
+        self.assertEqual(len(data["findings"]), 5)
+        self.assertEqual({finding["kind"] for finding in data["findings"]}, {"temporary", "peak", "leak"})
+        leak, = (finding for finding in data["findings"] if finding["kind"] == "leak")
+        self.assertEqual((leak["bytes"], "keep_note" in leak["sentence"]), (3000 * 100, True))
+
+    def test_the_class_that_wastes_is_told_with_the_function_of_its_blocks(self):
+        for kind, sizes, function, waste in (
+                ("waste", "4,360", "make_row", 800 * (4608 - 4360)),
+                ("spread", "4,200 to 4,399", "make_text", sum(4608 - 4200 - number % 200 for number in range(800)))):
+            with self.subTest(kind):
+                data = self.data_of(self.recorded(kind))
+                finding, = (finding for finding in data["findings"] if finding["kind"] == "rounding")
+                self.assertIn(f" blocks of {sizes} bytes that take 4,608 on snug: ", finding["sentence"])
+                self.assertRegex(finding["sentence"], rf" Most of that is of [^,]*\b{function} \(planted\.cpp:\d+\), called by main\.$")
+                self.assertEqual(finding["bytes"], waste)
+                self.assertIn(function, data["nodes"]["name"][finding["node"]])
+
+    def test_sentences_name_functions_without_their_parameters(self):
+        _, sentence = self.first_finding("storm")
+        self.assertRegex(sentence, r" blocks of [^,]*format_line \(planted\.cpp:\d+\), called by main, are freed within ")
 
     def test_of_a_program_without_a_fault_none_is_told(self):
         kinds = {finding["kind"] for finding in self.data_of(self.recorded("nothing"))["findings"]}

@@ -107,6 +107,7 @@ CallTree::CallTree(const HeapHistory& history, const Symbols& symbols, std::size
         suppressions->suppress(history.stacks().frames_of(number), history.stacks(), symbols, sums.live);
     if (!is_suppressed) sums.leaked = sums.live;
     if (!is_suppressed) sums.live_at_half = live_at(stack->series, half);
+    if (stack->takes != kSeveralClasses && sums.at_peak.blocks != 0) sums.of_one_class[stack->takes] = sums.at_peak;
     leaf += sums;
     leaf.series.add(stack->series);
   }

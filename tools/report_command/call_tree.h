@@ -31,6 +31,8 @@ struct CallSums {
   // Of what lives at the end, what no suppression covers; and what of the same stacks lived after half of the time.
   BlockSums leaked;
   BlockSums live_at_half;
+  // At the peak, of stacks that have blocks of one class only; by what a block takes on snug.
+  std::map<std::uint64_t, BlockSums> of_one_class = {};
 
   CallSums& operator+=(const CallSums& other) {
     all += other.all;
@@ -39,6 +41,7 @@ struct CallSums {
     growth += other.growth;
     leaked += other.leaked;
     live_at_half += other.live_at_half;
+    for (const auto& [takes, sums] : other.of_one_class) of_one_class[takes] += sums;
     return *this;
   }
 };

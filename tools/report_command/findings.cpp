@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "print/quantity.h"
 
@@ -20,6 +23,8 @@ constexpr std::uint32_t kLeastSlices = 20;  // of time, to speak of its tenths
 
 std::string bytes(std::uint64_t value) { return value_text(static_cast<double>(value), kBytes); }
 std::string count(std::uint64_t value) { return value_text(static_cast<double>(value), kCount); }
+// Of blocks: to the byte as long as that can be read, as the page tells their sizes.
+std::string size_text(std::uint64_t size) { return size < kLeastBytes ? count(size) + " B" : bytes(size); }
 std::string percent(double share) {
   const bool is_near_an_end = share < 0.0995 || (share >= 0.995 && share < 1);
   return fmt::format("{:.{}f}%", share * 100, share > 0 && is_near_an_end ? 1 : 0);
@@ -35,12 +40,14 @@ class Finder {
 
   std::vector<ReportFinding> find() {
     for (const OwnedSums& sums : owners_.sums()) {
-      const std::string of = has_stacks_ ? " of " + owners_.text_of(sums.node) : "";
+      // Within a sentence the callers stand between commas.
+      std::string of = has_stacks_ ? " of " + owners_.text_of(sums.node) : "";
+      if (of.find(", called by ") != std::string::npos) of += ',';
       node_ = has_stacks_ ? std::optional(sums.node) : std::nullopt;
       look_at_left(sums, of);
       look_at_temporary(sums.all, of);
       look_at_growth(sums.growth, of);
-      if (has_stacks_) look_at_peak(sums, of);
+      if (has_stacks_) look_at_peak(sums);
     }
     node_.reset();
     look_at_rounding();
@@ -61,9 +68,11 @@ class Finder {
 
   void look_at_left(const OwnedSums& sums, const std::string& of) {
     const double share = share_of(sums.leaked.bytes, history_.at_peak().bytes);
-    if (share < kLeastShare || sums.leaked.bytes < kLeastBytes) return;
     const std::uint64_t half = std::min(sums.live_at_half.bytes, sums.leaked.bytes);
     const bool grows = half < sums.leaked.bytes / 4 * 3;
+    // What grows has no bound: its share of the peak tells no more than how long the recording ran.
+    const double told_share = grows ? share_of(sums.leaked.bytes, history_.live().live().bytes) : share;
+    if (told_share < kLeastShare || sums.leaked.bytes < kLeastBytes) return;
     // Of what the runtime took before the recorder was ready nothing can be done.
     if (!grows && has_stacks_ && owners_.name_of(sums.node) == kUnknownStack) return;
     ReportFinding finding{.kind = grows ? "leak" : "held", .sentence = {}, .advice = {}};
@@ -93,7 +102,7 @@ class Finder {
          .sentence = fmt::format("{} blocks{} are freed within a few calls after they came: {} of all allocations, {} "
                                  "each in the mean.",
                                  count(sums.temporary.blocks), of, percent(share),
-                                 bytes(sums.temporary.bytes / sums.temporary.blocks)),
+                                 size_text(sums.temporary.bytes / sums.temporary.blocks)),
          .advice = "Keep one buffer and use it again, build in place, or take small ones from the stack: the call and "
                    "its cache misses go, whatever the allocator.",
          .bytes = sums.temporary.bytes,
@@ -105,10 +114,10 @@ class Finder {
     const double share = share_of(growth.copied_bytes, history_.allocated().bytes);
     if (share < kLeastShare || growth.copied_bytes < kLeastBytes) return;
     put({.kind = "growth",
-         .sentence =
-             fmt::format("Growing blocks{} copies up to {}, {} times, to {} at most: the bytes copied are {} of "
-                         "all that is allocated.",
-                         of, bytes(growth.copied_bytes), count(growth.times), bytes(growth.most_bytes), percent(share)),
+         .sentence = fmt::format(
+             "Blocks{} grow {} times, to {} at most, and up to {} is copied on the way: {} of all bytes "
+             "allocated.",
+             of, count(growth.times), size_text(growth.most_bytes), bytes(growth.copied_bytes), percent(share)),
          .advice = "Reserve what is needed at once (reserve(), a first guess of the size), or grow by a factor: each "
                    "step has the old and the new block in memory.",
          .bytes = growth.copied_bytes,
@@ -116,46 +125,90 @@ class Finder {
          .weight = share});
   }
 
-  void look_at_peak(const OwnedSums& sums, const std::string& of) {
+  void look_at_peak(const OwnedSums& sums) {
     const double share = share_of(sums.at_peak.bytes, history_.at_peak().bytes);
     if (share < 0.25 || sums.at_peak.bytes < kLeastBytes) return;
     put({.kind = "peak",
-         .sentence = fmt::format("{} of the peak, {} in {}, is{}.", percent(share), bytes(sums.at_peak.bytes),
-                                 blocks_text(sums.at_peak.blocks), of),
+         .sentence = fmt::format("{} of the peak, {} in {}, is of {}.", percent(share), bytes(sums.at_peak.bytes),
+                                 blocks_text(sums.at_peak.blocks), owners_.text_of(sums.node)),
          .advice = "This is where less memory begins: fewer or smaller blocks here lower the peak by as much.",
          .bytes = sums.at_peak.bytes,
          .share = share,
          .weight = share * 0.1});
   }
 
-  void look_at_rounding() {
-    std::uint64_t worst_size = 0;
-    std::uint64_t worst_waste = 0;
-    BlockSums worst;
+  // What the blocks of a class waste at the peak, of those that do not fill it.
+  struct ClassWaste {
+    std::uint64_t takes = 0;
+    std::uint64_t waste = 0;
+    BlockSums at_peak;
+    std::uint64_t least_size = 0;
+    std::uint64_t most_size = 0;
+    std::uint64_t worst_size = 0;  // by which most is wasted
+    std::uint64_t waste_of_worst = 0;
+  };
+
+  ClassWaste worst_class() const {
+    std::map<std::uint64_t, ClassWaste> classes;
     for (const auto& [size, sums] : history_.by_size()) {
       const BlockSums at_peak = sums.live.at_peak(history_.peaks());
-      const std::uint64_t waste = at_peak.blocks * (bytes_on_snug(size) - size);
-      if (std::pair(waste, size) <= std::pair(worst_waste, worst_size)) continue;
-      worst_size = size;
-      worst_waste = waste;
-      worst = at_peak;
+      const std::uint64_t takes = bytes_on_snug(size);
+      const std::uint64_t waste = at_peak.blocks * (takes - size);
+      if (waste == 0) continue;
+      ClassWaste& of_class = classes[takes];
+      of_class.takes = takes;
+      const bool is_first = of_class.at_peak.blocks == 0;
+      of_class.waste += waste;
+      of_class.at_peak += at_peak;
+      of_class.least_size = is_first ? size : std::min(of_class.least_size, size);
+      of_class.most_size = std::max(of_class.most_size, size);
+      if (std::pair(waste, size) < std::pair(of_class.waste_of_worst, of_class.worst_size)) continue;
+      of_class.worst_size = size;
+      of_class.waste_of_worst = waste;
     }
-    const double share = share_of(worst_waste, history_.rounded_at_peak());
-    if (share < kLeastRounding || worst_waste < kLeastBytes) return;
-    const std::uint64_t takes = bytes_on_snug(worst_size);
+    ClassWaste worst;
+    for (const auto& [takes, of_class] : classes)
+      if (of_class.waste >= worst.waste) worst = of_class;
+    return worst;
+  }
+
+  // The function with blocks that waste more than half of what the class wastes; null if there is none, or it is not
+  // known.
+  const OwnedSums* owner_of_most(const ClassWaste& of_class) const {
+    for (const OwnedSums& sums : owners_.sums()) {
+      const auto found = sums.of_one_class.find(of_class.takes);
+      if (found == sums.of_one_class.end()) continue;
+      if (found->second.blocks * of_class.takes - found->second.bytes > of_class.waste / 2) return &sums;
+    }
+    return nullptr;
+  }
+
+  void look_at_rounding() {
+    const ClassWaste worst = worst_class();
+    const double share = share_of(worst.waste, history_.rounded_at_peak());
+    if (share < kLeastRounding || worst.waste < kLeastBytes) return;
+    const std::string sizes = worst.least_size == worst.most_size
+                                  ? count(worst.worst_size)
+                                  : fmt::format("{} to {}", count(worst.least_size), count(worst.most_size));
+    std::string sentence =
+        fmt::format("{} of what is live at the peak lies in blocks of {} bytes that take {} on snug: {} is rounding.",
+                    percent(share_of(worst.at_peak.bytes, history_.at_peak().bytes)), sizes, count(worst.takes),
+                    bytes(worst.waste));
+    const OwnedSums* const owner = has_stacks_ ? owner_of_most(worst) : nullptr;
+    if (owner != nullptr) {
+      node_ = owner->node;
+      sentence += fmt::format(" Most of that is of {}.", owners_.text_of(owner->node));
+    }
     put({.kind = "rounding",
-         .sentence = fmt::format(
-             "{} of what is live at the peak lies in blocks of {:L} bytes that take {:L} on snug: {} is "
-             "rounding.",
-             percent(share_of(worst.bytes, history_.at_peak().bytes)), worst_size, takes, bytes(worst_waste)),
-         .advice =
-             fmt::format("A structure of at most {} bytes falls into the class below; or a map of size classes that is "
-                         "made for this program: `snug classes fit` on this recording.",
-                         class_below(worst_size)),
-         .bytes = worst_waste,
+         .sentence = std::move(sentence),
+         .advice = fmt::format("A structure of at most {} bytes falls into the class below; or a map of size classes "
+                               "that is made for this program: `snug classes fit` on this recording.",
+                               count(class_below(worst.worst_size))),
+         .bytes = worst.waste,
          .share = share,
          .weight = share * 3,
-         .size = worst_size});
+         .size = worst.worst_size});
+    node_.reset();
   }
 
   void look_at_hand_overs() {
@@ -202,16 +255,26 @@ class Finder {
   }
 
   // One finding of a function tells of it, the weightiest, and what holds the peak only says so if nothing worse is
-  // known.
+  // known. No kind is crowded out by another's second: of each the weightiest comes in first.
   void keep_the_best() {
-    std::vector<ReportFinding> best;
+    std::vector<ReportFinding> told;
     for (ReportFinding& finding : findings_) {
-      const bool is_told = std::ranges::any_of(best, [&finding](const ReportFinding& told) {
-        return finding.node && told.node == finding.node && (finding.kind == "peak" || finding.kind == told.kind);
+      const bool is_told = std::ranges::any_of(told, [&finding](const ReportFinding& other) {
+        return finding.node && other.node == finding.node && (finding.kind == "peak" || finding.kind == other.kind);
       });
-      if (!is_told && best.size() != kMostFindings) best.push_back(std::move(finding));
+      if (!is_told) told.push_back(std::move(finding));
     }
-    findings_ = std::move(best);
+    std::set<std::string> kinds;
+    std::vector<bool> stays;
+    for (const ReportFinding& finding : told)
+      stays.push_back(kinds.size() != kMostFindings && kinds.insert(finding.kind).second);
+    std::size_t left = kMostFindings - kinds.size();
+    findings_.clear();
+    for (std::size_t i = 0; i != told.size(); ++i) {
+      const bool is_second = !stays[i] && left != 0;
+      if (is_second) --left;
+      if (stays[i] || is_second) findings_.push_back(std::move(told[i]));
+    }
   }
 
   const HeapHistory& history_;

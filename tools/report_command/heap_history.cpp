@@ -86,6 +86,8 @@ void HeapHistory::come(const Event& event, trace::BlockId id, bool is_found) {
   }
   StackHistory& stack = by_stack_[event.stack];
   SizeHistory& of_size = by_size_[event.size];
+  const std::uint64_t takes = bytes_on_snug(event.size);
+  if (stack.takes != takes) stack.takes = stack.takes == 0 ? takes : kSeveralClasses;
   const Block block{&stack, event.stack, &of_size, event.size, last_time_, tail.events};
   if (free_places_.empty()) {
     live_blocks_.push_back(block);
@@ -109,7 +111,7 @@ void HeapHistory::come(const Event& event, trace::BlockId id, bool is_found) {
     allocated_.add(event.size);
   }
   live_.add(event.size, peaks_);
-  rounded_ += bytes_on_snug(event.size);
+  rounded_ += takes;
   ProcessSums& process = process_.at(slice_);
   process.live = live_.live();
   process.rounded = rounded_;

@@ -63,9 +63,13 @@ struct GrowthSums {
   }
 };
 
+// Of a stack with blocks of more than one class.
+inline constexpr std::uint64_t kSeveralClasses = ~std::uint64_t{0};
+
 struct StackHistory {
   LiveSums live;
   StackSums all;
+  std::uint64_t takes = 0;  // what each of its blocks takes on snug; 0: it had none yet
   GrowthSums growth;
   SlicedSeries<StackSums> series;
 };

@@ -1,8 +1,12 @@
 // planted KIND: a program with one fault of its memory, which a report has to find.
 //
 //   leak      keep_session() keeps blocks of 1000 bytes that nobody frees, one each round; else it frees what it takes
+//   drip      keep_note() keeps blocks of 100 bytes that nobody frees: a hundredth of the peak, beside the temporaries
+//   of six
+//             functions
 //   storm     format_line() makes two short-lived strings for each line
 //   waste     make_row() makes rows of 4360 bytes, which lie in blocks of 4608
+//   spread    make_text() makes blocks of 4200 to 4399 bytes, which lie in blocks of 4608
 //   growth    append_all() grows a vector without reserve()
 //   handover  a thread frees what another one makes
 //   spike     load_all() holds much for a moment
@@ -30,6 +34,22 @@ std::vector<char*> sessions;  // reachable, and never used again
   sessions.push_back(session);
 }
 
+[[gnu::noinline]] void keep_note() {
+  char* const note = new char[100];
+  std::memset(note, 1, 100);
+  sessions.push_back(note);
+}
+
+template <int kPart>
+[[gnu::noinline]] std::size_t write_part(int line) {
+  return std::string(40 + kPart + line % 7, 'x').size();
+}
+
+[[gnu::noinline]] std::size_t write_parts(int line) {
+  return write_part<1>(line) + write_part<2>(line) + write_part<3>(line) + write_part<4>(line) + write_part<5>(line) +
+         write_part<6>(line);
+}
+
 [[gnu::noinline]] std::size_t format_line(int line) {
   const std::string number(40 + line % 7, 'x');
   const std::string whole(60 + line % 5, 'y');
@@ -40,6 +60,10 @@ struct Row {
   char cells[4360];
 };
 [[gnu::noinline]] std::unique_ptr<Row> make_row() { return std::make_unique<Row>(); }
+
+[[gnu::noinline]] std::unique_ptr<char[]> make_text(int number) {
+  return std::make_unique<char[]>(4200 + number % 200);
+}
 
 [[gnu::noinline]] std::size_t append_all() {
   std::vector<long> values;
@@ -106,9 +130,16 @@ int main(int count, char** arguments) {
   for (int round = 0; round < kRounds; ++round) {
     if (round < 400) working.push_back(std::make_unique<char[]>(512));
     if (kind == "leak") keep_session();
+    if (kind == "drip") {
+      keep_note();
+      sum += write_parts(round);
+      if (round == 0)
+        for (int i = 0; i < 300; ++i) working.push_back(std::make_unique<char[]>(98'304));
+    }
     if (kind == "storm")
       for (int line = 0; line < 20; ++line) sum += format_line(line);
     if (kind == "waste" && round < 800) rows.push_back(make_row());
+    if (kind == "spread" && round < 800) working.push_back(make_text(round));
     if (kind == "growth" && round % 300 == 0) sum += append_all();
     if (kind == "ring" && round == 0) sum += serve();
     if (kind == "spike" && round == kRounds / 2) sum += load_all().size();
