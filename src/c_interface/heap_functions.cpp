@@ -49,6 +49,11 @@ bool may_have_region(const snug_heap_options& known) {
          known.region_bytes <= kEnd - start && (known.flags & SNUG_HEAP_ON_NODE) == 0;
 }
 
+// Has the thread's malloc take from the heap, or from its own if it is null. Returns the heap that was in force.
+snug_heap* take_from(snug_heap* heap, const char* call) {
+  return outer(enter_scope(heap == nullptr ? nullptr : &live_heap(inner(heap), call)));
+}
+
 }  // namespace
 
 extern "C" {
@@ -123,11 +128,9 @@ SNUG_EXPORT const char* snug_heap_name(const snug_heap* heap) {
   return live_heap(inner(const_cast<snug_heap*>(heap)), "snug_heap_name").name();
 }
 
-SNUG_EXPORT snug_heap* snug_heap_enter(snug_heap* heap) {
-  return outer(enter_scope(heap == nullptr ? nullptr : &live_heap(inner(heap), "snug_heap_enter")));
-}
+SNUG_EXPORT snug_heap* snug_heap_enter(snug_heap* heap) { return take_from(heap, "snug_heap_enter"); }
 
-SNUG_EXPORT void snug_heap_leave(snug_heap* before) { snug_heap_enter(before); }
+SNUG_EXPORT void snug_heap_leave(snug_heap* before) { take_from(before, "snug_heap_leave"); }
 
 SNUG_EXPORT int snug_heap_get_stats(snug_heap* heap, snug_heap_stats* stats) {
   UserHeap& its = live_heap(inner(heap), "snug_heap_get_stats");
