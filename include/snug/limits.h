@@ -9,10 +9,10 @@
  * have not gone back to the OS, and snug's records. (Pages that went back out of a slab in use count on: they may be
  * written at any time.) Neither the program's code, stacks and files nor memory of other allocators are part of it.
  *
- *   beyond `soft_limit`   what is empty goes back, the caches of all threads with it (of the calling one, for a heap),
- * and callbacks are called; the request is served. Again whenever a 64th of the limit more is held beyond `limit` the
- * same, and once no callback frees anything more the request gets NULL with errno ENOMEM. What is held exceeds the
- * limit by snug's records alone
+ * Beyond `soft_limit` what is empty goes back, the caches of all threads with it (of the calling one, for a heap), and
+ * callbacks are called; the request is served. Again whenever a 64th of the limit more is held. Beyond `limit` the
+ * same, and once no callback frees anything more the request gets NULL with errno ENOMEM; at once if it exceeds the
+ * limit by itself. What is held exceeds the limit by snug's records alone.
  *
  * `auto` for either follows the container (control groups), whatever else runs in it: `limit:auto` is 15/16 of the
  * memory that it leaves the heap (memory.max), `soft_limit:auto` leads to where the kernel begins to slow it down
