@@ -27,7 +27,7 @@ uint64_t purged() {
 class PurgeTest : public testing::Test {
  protected:
   PurgeTest() {
-    snug_set("retain:1G,retain_large:1G,purge_after:4000000000");
+    EXPECT_EQ(snug_set("retain:1G,retain_large:1G,purge_after:86400000"), 0);
     // What was missed is kept from now on.
     for (int i = 0; i < 3; ++i) {
       keep_some();
@@ -36,7 +36,7 @@ class PurgeTest : public testing::Test {
   }
   ~PurgeTest() override {
     snug_malloc_trim(0);
-    snug_set("retain:64M,retain_large:64M,purge_after:1000");
+    EXPECT_EQ(snug_set("retain:64M,retain_large:64M,purge_after:1000"), 0);
     EXPECT_STREQ(snug_check(1), nullptr);
   }
 
