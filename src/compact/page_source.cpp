@@ -140,7 +140,8 @@ bool PageSource::may_hold_record(const void* record, size_t bytes) const {
   if (spans_ != nullptr) {
     const PageMap& page_map = spans_->page_map();
     const size_t index = page_map.index_of(record);
-    return index >= page_map.page_limit() || page_map.class_at(index) != 0;
+    return index >= page_map.page_limit() || page_map.class_at(index) != 0 ||
+           page_map.entry({static_cast<uint32_t>(index)}).is_of_blocks_apart();
   }
   const size_t page = page_at(record);
   return page < page_limit_ && page_at(static_cast<const char*>(record) + bytes - 1) == page && is_taken(page) &&

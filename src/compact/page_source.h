@@ -43,8 +43,8 @@ class PageSource {
 
   // ---- for checks, which must not follow an address that may have been written over before they know where it leads
 
-  // True if a record of so many bytes may lie there: in a region, in pages for records; with the store, in a slab or
-  // outside of the window.
+  // True if a record of so many bytes may lie there: in a region, in pages for records; with the store, on a page of
+  // malloc's blocks, whether the map says their class or not, or outside of the window.
   bool may_hold_record(const void* record, size_t bytes) const;
   // False if the source cannot have given the row: it begins nowhere, outside of the window, or not at a page; of a
   // region, if its pages are not taken. Takes no lock.

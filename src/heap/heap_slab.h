@@ -21,7 +21,6 @@ struct HeapSlab {
   UserHeap* heap = nullptr;
   Slab slab;  // last: its bits follow
 
-  static constexpr uint16_t kNumber = 0xfffe;  // in the entries of its pages, in place of an owner
   static constexpr size_t kMostWords = kMaxBlocksPerSlab / 64;
   static constexpr size_t record_bytes(size_t words) {
     return round_up(sizeof(HeapSlab) + words * sizeof(uint64_t), kCacheLine);
@@ -33,7 +32,9 @@ struct HeapSlab {
   static HeapSlab* at_address(const PageMap& map, const void* address) {
     if (!map.contains(address)) return nullptr;
     const PageEntry entry = map.entry(map.page_of(address));
-    return entry.owner() == kNumber && map.class_at(map.index_of(address)) == 0 ? entry.record<HeapSlab>() : nullptr;
+    return entry.owner() == PageEntry::kOfUserHeap && map.class_at(map.index_of(address)) == 0
+               ? entry.record<HeapSlab>()
+               : nullptr;
   }
 };
 static_assert(sizeof(HeapSlab) == offsetof(HeapSlab, slab) + sizeof(Slab), "the bits of the slab follow it");

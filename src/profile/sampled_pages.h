@@ -55,7 +55,8 @@ class SampledPages {
     const PageMap& map = spans_.page_map();
     if (!map.contains(address)) return nullptr;
     const PageEntry entry = map.entry(map.page_of(address));
-    return entry.owner() == kNumber && map.class_at(map.index_of(address)) == 0 ? entry.record<Page>() : nullptr;
+    return entry.owner() == PageEntry::kOfSamples && map.class_at(map.index_of(address)) == 0 ? entry.record<Page>()
+                                                                                              : nullptr;
   }
   // Under the lock: true if a sampled block starts there.
   bool has_block_at(const Page& page, const void* address) const;
@@ -67,7 +68,6 @@ class SampledPages {
   uint64_t blocks_used() const { return blocks_used_; }
 
  private:
-  static constexpr uint16_t kNumber = 0xffff;  // in the entries, in place of an owner
   static constexpr size_t kPackedMost = 4096;  // blocks up to here share one page, and the last one of a class is kept
   using PageList = List<Page, &Page::link>;
 

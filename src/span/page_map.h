@@ -40,6 +40,10 @@ namespace snug {
 //   page of anything else           address of its record | number << 48
 class PageEntry {
  public:
+  // In place of an owner, beyond the ids of all slab heaps: where blocks lie of which the map says no class.
+  static constexpr uint16_t kOfUserHeap = 0xfffe;  // heap/heap_slab.h
+  static constexpr uint16_t kOfSamples = 0xffff;   // profile/sampled_pages.h
+
   constexpr PageEntry() = default;
   static PageEntry slab(const void* slab, uint16_t owner) {
     return PageEntry(address_of(slab) | uint64_t{owner} << 48);
@@ -54,6 +58,8 @@ class PageEntry {
   bool is_free_span() const { return (word_ & kFreeSpan) != 0; }
   bool is_run() const { return (word_ & kRun) != 0; }
   bool is_of_records() const { return word_ == kRecords; }
+  // True if blocks lie there of which the map says no class.
+  bool is_of_blocks_apart() const { return owner() >= kOfUserHeap; }
   uint16_t owner() const { return static_cast<uint16_t>(word_ >> 48); }
   template <class T>
   T* record() const {

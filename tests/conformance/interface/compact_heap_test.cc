@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 #include <snug/compact_heap_c.h>
+#include <snug/heap.h>
+#include <snug/profile.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -200,6 +202,29 @@ TEST(CompactStats, takes_any_size_of_a_class) {
   for (const std::size_t bytes : {std::size_t{40'000}, SIZE_MAX})
     EXPECT_EQ(snug_compact_get_stats_of(heap, bytes, &stats), 0u);
   EXPECT_GT(snug_compact_get_stats_of(heap, 0, &stats), 0u);
+}
+
+void expect_sound_heaps() {
+  for (const snug_compact_sharing sharing : {SNUG_COMPACT_ONE_THREAD, SNUG_COMPACT_CLASS_LOCKS, SNUG_COMPACT_CORES}) {
+    CompactHeapFixture heap({.sharing = sharing});
+    for (std::size_t bytes = 16; bytes < 10'000; bytes *= 2) heap.fill(300, bytes);
+    const char* const broken = snug_compact_check(heap);
+    EXPECT_EQ(broken, nullptr) << broken;
+  }
+}
+
+TEST(CompactCheck, holds_wherever_malloc_puts_what_a_heap_records) {
+  ASSERT_EQ(snug_profile_start(1024), 0);
+  expect_sound_heaps();
+  snug_profile_stop();
+  snug_heap* const of_program = snug_heap_create(nullptr);
+  snug_heap* const before = snug_heap_enter(of_program);
+  expect_sound_heaps();
+  snug_heap_leave(before);
+  // What GoogleTest keeps of a failure lies in the heap.
+  if (!HasFailure()) {
+    EXPECT_EQ(snug_heap_destroy(of_program), 0);
+  }
 }
 
 TEST(CompactView, leads_where_deref_does) {
