@@ -3,6 +3,7 @@
 #include "sizes.h"
 
 #include <gtest/gtest.h>
+#include <snug/heap.h>
 #include <snug/snug.h>
 
 #include <cerrno>
@@ -131,16 +132,33 @@ TEST(TryExpand, never_moves_and_keeps_what_the_block_holds) {
 }
 
 TEST(TryExpand, takes_free_pages_behind_a_large_block) {
-  // What is freed behind the first is free pages then, whichever of the two lies lower.
-  void* first = snug_malloc(kMiB);
-  void* second = snug_malloc(kMiB);
-  if (second < first) std::swap(first, second);
-  snug_free(second);
-  ASSERT_EQ(snug_try_expand(first, kMiB + 100 * kKiB), 1);
-  EXPECT_GE(snug_malloc_usable_size(first), kMiB + 100 * kKiB);
-  pattern::fill(first, snug_malloc_usable_size(first), 1);
-  snug_free(first);
+  void* blocks[64];
+  for (void*& block : blocks) block = snug_malloc(kMiB);
+  // Of neighbours one is free then, the other live.
+  for (std::size_t i = 0; i < 64; i += 2) snug_free(blocks[i]);
+  int grown = 0;
+  for (std::size_t i = 1; i < 64; i += 2) {
+    if (snug_try_expand(blocks[i], kMiB + 100 * kKiB) == 1) {
+      EXPECT_GE(snug_malloc_usable_size(blocks[i]), kMiB + 100 * kKiB);
+      ++grown;
+    }
+    pattern::fill(blocks[i], snug_malloc_usable_size(blocks[i]), i);
+  }
+  EXPECT_GT(grown, 0);
+  for (std::size_t i = 1; i < 64; i += 2) {
+    EXPECT_TRUE(pattern::intact(blocks[i], snug_malloc_usable_size(blocks[i]), i));
+    snug_free(blocks[i]);
+  }
   EXPECT_EQ(snug_check(1), nullptr);
+}
+
+TEST(TryExpand, takes_no_page_in_heaps_of_ones_own) {
+  snug_heap* const heap = snug_heap_create(nullptr);
+  void* blocks[64];
+  for (void*& block : blocks) block = snug_heap_malloc(heap, kMiB);
+  for (std::size_t i = 0; i < 64; i += 2) snug_free(blocks[i]);
+  for (std::size_t i = 1; i < 64; i += 2) EXPECT_EQ(snug_try_expand(blocks[i], kMiB + 100 * kKiB), 0);
+  EXPECT_EQ(snug_heap_destroy(heap), 0);
 }
 
 TEST(TryExpand, refuses_what_no_block_can_be) {
