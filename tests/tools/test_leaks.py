@@ -1,5 +1,6 @@
 """snug record --leaks: what is never freed, by stack, at the end and on a signal."""
 
+import contextlib
 import json
 import os
 import resource
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -135,6 +137,8 @@ class Leaks(unittest.TestCase):
                                    stderr=subprocess.PIPE, text=True)
         self.addCleanup(lambda: process.poll() is None and process.kill())
         self.assertEqual(process.stdout.readline(), "held\n")
+        while processes_watched(process.pid) < 2:  # for its end, and for the events of its ring
+            time.sleep(0.01)
         usual = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (3, usual[1]))
         process.send_signal(signal.SIGUSR2)
@@ -145,6 +149,15 @@ class Leaks(unittest.TestCase):
         self.assertEqual((rest, process.returncode), ("freed\n", 0), errors)
         [end] = json.loads(Path(self.path("told.json")).read_text())["leaks"]
         self.assertFalse([stack for stack in end["stacks"] if any(call["function"] == "hold_blocks" for call in stack["calls"])])
+
+
+def processes_watched(pid):
+    """The descriptors of processes that the process has."""
+    links = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            links.append(str(link.readlink()))
+    return links.count("anon_inode:[pidfd]")
 
 
 class MadeCode(unittest.TestCase):

@@ -57,16 +57,22 @@ void execute(const Command& command, const HeldSignals& signals, char* const* ar
 }  // namespace
 
 HeldSignals::HeldSignals(const std::vector<int>& signals) {
-  sigset_t held;
-  sigemptyset(&held);
-  for (const int signal : signals) sigaddset(&held, signal);
-  sigprocmask(SIG_BLOCK, &held, &original_);
-  descriptor_ = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
+  sigemptyset(&held_);
+  for (const int signal : signals) sigaddset(&held_, signal);
+  sigprocmask(SIG_BLOCK, &held_, &original_);
+  descriptor_ = signalfd(-1, &held_, SFD_CLOEXEC | SFD_NONBLOCK);
   if (descriptor_ < 0) throw UserError(fmt::format("signalfd: {}", std::strerror(errno)));
 }
 
 HeldSignals::~HeldSignals() {
   close(descriptor_);
+  sigset_t users;
+  sigemptyset(&users);
+  for (const int signal : {SIGUSR1, SIGUSR2})
+    if (sigismember(&held_, signal) == 1) sigaddset(&users, signal);
+  constexpr timespec kAtOnce = {};
+  while (sigtimedwait(&users, nullptr, &kAtOnce) > 0) {
+  }
   sigprocmask(SIG_SETMASK, &original_, nullptr);
 }
 

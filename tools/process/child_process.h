@@ -31,7 +31,8 @@ struct Command {
 };
 
 // Holds `signals` back from the tool while it lives and makes them readable, so that waiting for a child and being
-// told to stop are one poll() and no handler runs anywhere.
+// told to stop are one poll() and no handler runs anywhere. SIGUSR1 and SIGUSR2 that nobody has read at its end ask for
+// what is over, and do not end the tool.
 class HeldSignals {
  public:
   explicit HeldSignals(const std::vector<int>& signals);
@@ -44,6 +45,7 @@ class HeldSignals {
   const sigset_t& original() const { return original_; }
 
  private:
+  sigset_t held_;
   sigset_t original_;
   int descriptor_;
 };
