@@ -4,9 +4,10 @@
 # that what takes long is seen where it is read.
 # shellcheck shell=bash
 export CI=true
-# What has been compiled before comes out of ccache, in whichever clone that was: CI makes one for each run.
+# What has been compiled before comes out of ccache, in whichever clone that was: CI makes one for each run, and on a bare machine,
+# which has no LANG.
 export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,time_macros
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,time_macros,locale
 
 passed=()
 timings=()
@@ -30,6 +31,28 @@ stage() {
   timings+=("$(printf '%6d s  %s' $((SECONDS - begin)) "$name")")
   echo "==== $name: ok, $((SECONDS - begin)) s"
 }
+
+# Begins a program that waits for most of its time, beside the stages that follow; `stage NAME await NAME` is where it must have ended.
+# What it says stands in build/NAME.log until then.
+begin() {
+  local name=$1
+  shift
+  beside_since=$SECONDS
+  mkdir -p build
+  setsid "$@" >"build/$name.log" 2>&1 &  # a group of processes, which is ended as one
+  beside_id=$!
+}
+await() {
+  local status=0
+  wait "$beside_id" || status=$?
+  beside_id=
+  cat "build/$1.log"
+  echo "$1: took $((SECONDS - beside_since)) s, beside others"
+  return "$status"
+}
+end_what_is_beside() { [[ -z $beside_id ]] || kill -- "-$beside_id" 2>/dev/null || kill "$beside_id" 2>/dev/null || true; }
+beside_id=
+trap end_what_is_beside EXIT
 
 shell_scripts() {
   local file first
