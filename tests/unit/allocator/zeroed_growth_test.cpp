@@ -18,9 +18,11 @@ namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
+// Each byte is as the one before: a loop of ours, which is not optimised beneath AddressSanitizer, takes as long as all
+// else here.
 bool is_filled(const void* block, size_t from, size_t to, unsigned char with) {
   const auto* const bytes = static_cast<const unsigned char*>(block);
-  return std::all_of(bytes + from, bytes + to, [with](unsigned char byte) { return byte == with; });
+  return from == to || (bytes[from] == with && std::memcmp(bytes + from, bytes + from + 1, to - from - 1) == 0);
 }
 
 // Leaves free memory of all kinds that is not zero.
