@@ -17,6 +17,7 @@ constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses b
 // The whole way of memory that the program has freed and nothing takes again, from the thread that freed it to the OS:
 //
 //   a cache ──► slabs of heaps ──► the span store ──► the OS
+//   a page stock ──────────────────► ▲
 //                    └── holes ───────────────────────► ▲
 //   kept mappings of large blocks ─────────────────────┘
 //
@@ -34,6 +35,7 @@ bool BackgroundThread::give_back_all_overdue() {
   const uint32_t now = os::milliseconds();
   if (now - went_round_at_ >= allocator.purge_after() / 2) {
     went_round_at_ = now;
+    allocator.user_heaps.give_stocks(true);
     all_went = exhaust([this] {
       const LockGuard guard(hands_);  // so that a fork, or a thread that counts, finds nothing detached
       return allocator.registry.give_back_holes(pass_);
@@ -80,7 +82,7 @@ bool BackgroundThread::looks_by_itself() const { return allocator.watches_memory
 
 bool BackgroundThread::anything_ages() const {
   return allocator.spans.ages() || allocator.mappings.ages() || allocator.registry.ages() ||
-         allocator.revocation.ages() || allocator.deferred.has_any();
+         allocator.revocation.ages() || allocator.deferred.has_any() || allocator.user_heaps.bytes_in_stocks() != 0;
 }
 
 // Gives back what was kept only because the background thread ran. Called after the thread has left the wake event, as

@@ -89,7 +89,7 @@ snug_stats gather_statistics() {
   stats.blocks_in_use += heaps.blocks;
   stats.bytes_cached += heaps.cached;
   stats.bytes_in_slabs += heaps.in_slabs;
-  stats.bytes_retained = spans.bytes_dirty + large.bytes_kept;
+  stats.bytes_retained = spans.bytes_dirty + large.bytes_kept + allocator.user_heaps.bytes_in_stocks();
   stats.retain = spans.retain;
   stats.retain_large = large.retain;
   stats.bytes_reserved = allocator.page_map.bytes_reserved() + allocator.page_map.bytes_of_arrays() +

@@ -20,6 +20,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/list.h"
+#include "heap/page_stock.h"
 #include "size/class_table.h"
 #include "thread/thread_state.h"
 
@@ -55,6 +56,12 @@ struct UserCaches {
   UserCache* caches[kHeaps] = {};
   const UserHeap* missed = nullptr;  // the heap that the thread came to last without a cache
   uint32_t next = 0;                 // the cache to be emptied next
+  UserHeap* ended = nullptr;  // the heap that the thread has ended last: its record lies in this processor's cache
+  PageStock pages;
+  ListLink<UserCaches> in_all;  // of all threads, under the lock of the records
 };
+
+// The calling thread's caches; made with its first, and kept until it ends.
+SNUG_HIDDEN SNUG_INITIAL_EXEC extern constinit thread_local UserCaches* own_caches;
 
 }  // namespace snug

@@ -52,7 +52,7 @@ void UserHeap::end() {
   bytes_out_ = 0;
   state_.store(kEnded, kRelaxed);
   records_.give_all();
-  while (!spares_.empty()) batch.push_back(take_spare());
+  if (own_caches != nullptr && !region_.is_there()) own_caches->pages.put(batch);
   give_spans(batch);
   if (region_.is_there()) region_.end();
   region_ = {};
@@ -156,35 +156,12 @@ bool UserHeap::resize(HeapLarge* large, size_t bytes) {
   return true;
 }
 
-// Counted as held. Null if the limit forbids it, the OS refuses, or the region has no room.
+// Null if the OS refuses, or the region has no room.
 Span* UserHeap::take_span(PageCount pages, PageCount alignment) {
-  if (pages.value == 1 && !spares_.empty()) return take_spare();
-  if (!hold(pages.bytes())) return nullptr;
-  Span* const span = region_.is_there() ? take_from_region(pages, alignment) : take_from_store(pages, alignment);
-  if (span == nullptr) let_go(pages.bytes());
-  return span;
-}
-
-// It is counted already.
-Span* UserHeap::take_spare() {
-  spare_bytes_ -= kPageSize;
-  return spares_.pop_front();
-}
-
-Span* UserHeap::take_from_store(PageCount pages, PageCount alignment) {
-  const size_t room = (limits_.most - held_) / kPageSize;
-  const size_t more = pages.value == 1 ? min(slab_bytes_ / kPageSize / 2, room) : 0;
-  SpanBatch taken = parts_.spans.allocate_some(home_, pages, alignment, Paging::kSmall, 1 + more);
-  Span* const span = taken.pop_front();
-  while (Span* const spare = taken.pop_front()) {
-    hold(kPageSize);
-    spare_bytes_ += kPageSize;
-    spares_.push_back(spare);
+  if (!region_.is_there()) {
+    Span* const stocked = pages.value == 1 && own_caches != nullptr ? own_caches->pages.take() : nullptr;
+    return stocked != nullptr ? stocked : parts_.spans.allocate(home_, pages, alignment);
   }
-  return span;
-}
-
-Span* UserHeap::take_from_region(PageCount pages, PageCount alignment) {
   Span* const span = parts_.regions.make_span();
   char* const start = span == nullptr ? nullptr : region_.take(pages.value, alignment.value);
   if (start == nullptr) {
@@ -196,14 +173,6 @@ Span* UserHeap::take_from_region(PageCount pages, PageCount alignment) {
   span->pages = pages;
   span->backed = true;  // or not: that is the program's own care
   return span;
-}
-
-// Returns the bytes.
-size_t UserHeap::give_spares() {
-  const size_t bytes = exchange(spare_bytes_, size_t{0});
-  let_go(bytes);
-  if (bytes != 0) give_spans(spares_);
-  return bytes;
 }
 
 void UserHeap::give_spans(SpanBatch& batch) {
@@ -251,6 +220,7 @@ Slab* UserHeap::make_slab(size_t size_class, PageCount pages) {
   Bin& bin = bins_[size_class];
   const SizeClass& sizes = parts_.table->classes[size_class];
   const size_t capacity = min<size_t>(pages.bytes() / sizes.block_size, sizes.blocks_per_slab);
+  if (!hold(pages.bytes())) return nullptr;
   const size_t words = (capacity + 63) / 64;
   HeapSlab* const record = records_.make(words);
   Span* span = record == nullptr ? nullptr : take_span(pages, {sizes.slab_alignment()});
@@ -258,11 +228,11 @@ Slab* UserHeap::make_slab(size_t size_class, PageCount pages) {
     SpanBatch refused;
     refused.push_back(span);
     give_spans(refused);
-    let_go(pages.bytes());
     span = nullptr;
   }
   if (span == nullptr) {
     if (record != nullptr) records_.recycle(*record, words);
+    let_go(pages.bytes());
     return nullptr;
   }
   record->heap = this;
@@ -316,12 +286,12 @@ void UserHeap::give_back(Slab& slab) {
 bool UserHeap::recount(uint32_t forks) {
   if (forks_ == forks) return false;
   forks_ = forks;
-  held_ = slab_bytes_ + spare_bytes_ + large_bytes_;
+  held_ = slab_bytes_ + large_bytes_;
   return true;
 }
 
 size_t UserHeap::release_empty() {
-  size_t given = give_spares();
+  size_t given = 0;
   for (size_t c = 1; c < end_of_classes_ && !is_visited_; ++c) {
     Slab* const slab = bins_[c].partial.front();
     if (slab == nullptr || slab->used() != 0) continue;

@@ -9,13 +9,10 @@
 //
 //   per class:   out == sum of used over its slabs;   slabs == those in its two lists
 //                full slabs have no block to give;   an empty one is alone in the list of partial ones
-//   held_ == slab_bytes_ + spare_bytes_ + large_bytes_ + bytes of large blocks that are about to be made
+//   held_ == slab_bytes_ + large_bytes_ + bytes of large blocks that are about to be made
 //   in a region:   held_ == the bytes of its pages that are taken
 //
 // A heap in a region (heap/heap_region.h) has all of its slabs and large blocks there, and the span store none of them.
-//
-// Most slabs are a page long. A heap takes such pages several at a time, half as many as it has, where the span
-// store has them dirty: the more slabs it has made, the seldomer it takes the store's lock.
 //
 // A record of a heap is never anything else: a thread may take the lock of a heap that was destroyed meanwhile, and
 // finds that its cache is of no heap any more.
@@ -87,12 +84,12 @@ class alignas(kCacheLine) UserHeap {
   // or a thread has one that is about to go.
   void rest() SNUG_REQUIRES(lock_) { state_.store(kResting, kRelaxed); }
   bool stop_resting() SNUG_REQUIRES(lock_) {
-    if (!is_resting() || blocks_out_ != 0 || held_ != slab_bytes_ + spare_bytes_) return false;
+    if (!is_resting() || blocks_out_ != 0 || held_ != slab_bytes_) return false;
     state_.store(kEnding, kRelaxed);
     return true;
   }
-  // From live or ending to destroyed: all spans go to the span store at once; a region is the program's again. The
-  // large blocks and the caches are the caller's to end before. O(slabs).
+  // From live or ending to destroyed: all spans go to the calling thread's stock, or to the span store at once; a
+  // region is the program's again. The large blocks and the caches are the caller's to end before. O(slabs).
   void end() SNUG_REQUIRES(lock_);
 
   // Writes up to `want` blocks of the class to end[-1], end[-2] …, as SlabHeap::refill; returns how many. 0 if the OS
@@ -207,10 +204,6 @@ class alignas(kCacheLine) UserHeap {
   Slab* make_slab(size_t size_class) SNUG_REQUIRES(lock_);
   Slab* make_slab(size_t size_class, PageCount pages) SNUG_REQUIRES(lock_);
   Span* take_span(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
-  Span* take_spare() SNUG_REQUIRES(lock_);
-  Span* take_from_store(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
-  Span* take_from_region(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
-  size_t give_spares() SNUG_REQUIRES(lock_);
   void give_spans(SpanBatch& batch) SNUG_REQUIRES(lock_);
   char* start_of(const Span& span) const SNUG_REQUIRES(lock_);
   void set_slab(const Span& span, HeapSlab* slab) SNUG_REQUIRES(lock_);
@@ -241,8 +234,6 @@ class alignas(kCacheLine) UserHeap {
   uint32_t forks_ SNUG_GUARDED_BY(lock_) = 0;  // that recount() has seen
   uint32_t operations_ SNUG_GUARDED_BY(lock_) = 0;
   uint32_t end_of_classes_ SNUG_GUARDED_BY(lock_) = 0;  // no class from here on has had a slab
-  size_t spare_bytes_ SNUG_GUARDED_BY(lock_) = 0;
-  SpanBatch spares_ SNUG_GUARDED_BY(lock_);  // of one page each, out of the span store
   LargeList larges_ SNUG_GUARDED_BY(lock_);
   CacheList caches_ SNUG_GUARDED_BY(lock_);
   Bin* const bins_ SNUG_POINTS_TO_GUARDED_BY(lock_);  // one a class

@@ -8,13 +8,6 @@
 
 namespace snug {
 
-namespace {
-
-// The heap that the calling thread has ended last: its record is in this processor's cache, if no other thread has it.
-SNUG_INITIAL_EXEC constinit thread_local UserHeap* last_ended_heap = nullptr;
-
-}  // namespace
-
 SNUG_INITIAL_EXEC constinit thread_local UserHeap* scope_heap = nullptr;
 
 UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits, uint8_t home) {
@@ -22,12 +15,13 @@ UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits, uint8_t ho
     heap.lock().assume_held();
     heap.begin(name, limits, home, forks_.load(kRelaxed));
   };
-  UserHeap* heap = lists_.begin(last_ended_heap, begin);
+  UserHeap* const wanted = own_caches != nullptr ? own_caches->ended : nullptr;
+  UserHeap* heap = lists_.begin(wanted, begin);
   while (heap == nullptr) {
     void* const memory = arena_.allocate(UserHeap::record_bytes(*table_));
     if (memory == nullptr) return nullptr;
     lists_.add(::new (InPlace{memory}) UserHeap({spans_, slab_records_, regions_, lists_.fork_gate(), table_}));
-    heap = lists_.begin(last_ended_heap, begin);
+    heap = lists_.begin(nullptr, begin);
   }
   are_used_.store(true, kRelaxed);
   return heap;
@@ -167,6 +161,7 @@ size_t UserHeaps::trim() {
     const Operation operation(*this, heap);
     given += heap.trim();
   });
+  give_stocks(false);
   return given;
 }
 
@@ -218,7 +213,7 @@ void end_under_lock(UserHeap& heap) {
 
 void UserHeaps::end(UserHeap& heap) {
   lists_.end_if(heap, [](UserHeap&) { return true; }, end_under_lock);
-  last_ended_heap = &heap;
+  if (own_caches != nullptr) own_caches->ended = &heap;
 }
 
 void UserHeaps::rest(UserHeap& heap) {
@@ -253,6 +248,7 @@ const char* UserHeaps::check() {
 void UserHeaps::lock_all() {
   lists_.lock_all();
   records_lock_.lock_for_fork();
+  for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own)) own->pages.lock().lock_for_fork();
   slab_records_.lock().lock_for_fork();
   regions_.lock().lock_for_fork();
   larges_.lock().lock_for_fork();
@@ -264,6 +260,8 @@ void UserHeaps::unlock_all() {
   larges_.lock().unlock_after_fork();
   regions_.lock().unlock_after_fork();
   slab_records_.lock().unlock_after_fork();
+  for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own))
+    own->pages.lock().unlock_after_fork();
   records_lock_.unlock_after_fork();
   lists_.unlock_all();
 }

@@ -1,9 +1,9 @@
 // UserHeaps: all heaps that the program has made, and what threads do with them: the caches of the calling thread, the
 // locks, and what is left of another process's threads after a fork.
 //
-// Lock order: the walk -> the list -> a user heap -> large owners, cache records, slab records, region map ->
-// mapping store -> span stores -> array stores -> arena. No thread holds two user heaps' locks, but the one that forks.
-// The live heaps of heap/heap_lists.h are those too which rest in a checked process.
+// Lock order: the walk -> the list -> a user heap -> large owners, cache records, page stocks, slab records, region map
+// -> mapping store -> span stores -> array stores -> arena. No thread holds two user heaps' locks, but the one that
+// forks. The live heaps of heap/heap_lists.h are those too which rest in a checked process.
 #pragma once
 
 #include <stddef.h>
@@ -128,6 +128,10 @@ class UserHeaps {
   // Returns the bytes.
   size_t trim(UserHeap& heap);
   size_t trim();
+  // Gives the span store what all threads' stocks have (heap/page_stock.h); `if_still`: of those that have not been
+  // used since it was called so before. True if there was any. O(threads that use heaps).
+  bool give_stocks(bool if_still);
+  size_t bytes_in_stocks();
   // False if no user heap has anything at the address. The heaps are walked, one at a time under its lock, as nothing
   // else is known to stay. O(heaps + slabs + large blocks).
   bool view_block(const void* address, UserBlockView& view);
@@ -173,6 +177,7 @@ class UserHeaps {
   void empty_all(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   static void forget_blocks(UserCache& cache);
   void return_arrays(UserCache& cache);
+  bool give_stock(PageStock& stock, bool if_still) SNUG_REQUIRES(records_lock_);
   void take_orphans(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   static bool is_cached(UserHeap& heap, size_t size_class, uintptr_t block) SNUG_REQUIRES(heap.lock());
   void add_figures(UserHeap& heap, HeapFigures& figures) SNUG_REQUIRES(heap.lock());
@@ -190,6 +195,8 @@ class UserHeaps {
   Lock records_lock_;
   RecordPool<UserCache> cache_records_ SNUG_GUARDED_BY(records_lock_);
   RecordPool<UserCaches> own_records_ SNUG_GUARDED_BY(records_lock_);
+  using OwnList = List<UserCaches, &UserCaches::in_all>;
+  OwnList all_own_ SNUG_GUARDED_BY(records_lock_);  // in a child of a fork those of threads that are not here, too
 };
 
 // The heap that the calling thread's malloc takes from; null: its own (include/snug/heap.h, snug_heap_enter).

@@ -11,11 +11,9 @@ namespace {
 
 constinit UserCache cache_of_no_heap;
 
-// The calling thread's caches; made with its first, and kept until it ends.
-SNUG_INITIAL_EXEC constinit thread_local UserCaches* own_caches = nullptr;
-
 }  // namespace
 
+SNUG_INITIAL_EXEC constinit thread_local UserCaches* own_caches = nullptr;
 SNUG_INITIAL_EXEC constinit thread_local UserCache* last_user_cache = &cache_of_no_heap;
 
 size_t UserHeaps::room_of(const SizeClass& sizes) { return clamp<size_t>(kMostBytes / sizes.block_size, 1, kMostRoom); }
@@ -42,6 +40,7 @@ UserCache* UserHeaps::admit(UserHeap& heap) {
     LockGuard guard(records_lock_);
     own_caches = own_records_.make();
     if (own_caches == nullptr) return nullptr;
+    all_own_.push_front(own_caches);
   }
   UserCaches& own = *own_caches;
   if (exchange(own.missed, &heap) != &heap) return nullptr;
@@ -232,7 +231,35 @@ void UserHeaps::end_caches() {
     cache_records_.recycle(cache);
   }
   LockGuard guard(records_lock_);
+  give_stock(own->pages, false);
+  all_own_.remove(own);
   own_records_.recycle(own);
+}
+
+// The records' lock is held until the pages are in the span store, so that no fork finds them on the way.
+bool UserHeaps::give_stock(PageStock& stock, bool if_still) {
+  SpanBatch pages;
+  stock.empty(pages, if_still);
+  const bool any = !pages.empty();
+  if (any) spans_.free_all(pages);
+  return any;
+}
+
+bool UserHeaps::give_stocks(bool if_still) {
+  if (!are_used()) return false;
+  bool any = false;
+  LockGuard guard(records_lock_);
+  for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own))
+    if (own->pages.count() != 0) any = give_stock(own->pages, if_still) || any;
+  return any;
+}
+
+size_t UserHeaps::bytes_in_stocks() {
+  if (!are_used()) return 0;
+  size_t pages = 0;
+  LockGuard guard(records_lock_);
+  for (const UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own)) pages += own->pages.count();
+  return pages * kPageSize;
 }
 
 // Brings home what the caches of all threads hold, where no other thread uses the heap.
@@ -250,6 +277,8 @@ void UserHeaps::flush_own() {
       empty(*cache, heap);
     });
   }
+  const LockGuard guard(records_lock_);
+  give_stock(own_caches->pages, false);
 }
 
 void UserHeaps::note_child() {

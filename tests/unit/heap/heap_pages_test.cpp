@@ -1,7 +1,12 @@
-// Pages of heaps of one's own that no block lies on yet: a heap takes several at a time.
+// The pages that a heap of one's own leaves: the thread that ended it has a few for the next, and all come home.
 #include <gtest/gtest.h>
 #include <snug/heap.h>
+#include <snug/limits.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "heap/own_heap.h"
@@ -9,72 +14,104 @@
 namespace snug::own_heap {
 namespace {
 
-using HeapPagesTest = OwnHeapTest;
+class HeapPagesTest : public OwnHeapTest {
+ protected:
+  void SetUp() override { snug_malloc_trim(0); }
 
-constexpr size_t kPage = 16 * kKiB;
-
-// Sizes of so many classes, of which the first slab is one page.
-std::vector<size_t> sizes_of_classes(size_t count) {
-  std::vector<size_t> sizes;
-  size_t usable = 0;
-  for (size_t size = 16; sizes.size() < count && size <= 2 * kKiB; size += 16) {
-    void* const block = snug_malloc(size);
-    if (snug_malloc_usable_size(block) != usable) sizes.push_back(size);
-    usable = snug_malloc_usable_size(block);
-    snug_free(block);
+  static void serve_request() {
+    snug_heap* const heap = heap_with("request");
+    for (size_t i = 0; i < 400; ++i) ASSERT_NE(snug_heap_malloc(heap, 16 + i * 5), nullptr);
+    ASSERT_EQ(snug_heap_destroy(heap), 0);
   }
-  EXPECT_EQ(sizes.size(), count);
-  return sizes;
+  static uint64_t held() {
+    snug_limits limits{};
+    limits.size = sizeof limits;
+    EXPECT_EQ(snug_get_limits(&limits), 0);
+    return limits.held;
+  }
+  static size_t retained() { return process_stats().bytes_retained; }
+};
+
+TEST_F(HeapPagesTest, ATrimGivesBackWhatTheNextHeapWouldTake) {
+  for (int i = 0; i < 3; ++i) serve_request();
+  EXPECT_GT(retained(), 0u);
+  EXPECT_EQ(snug_malloc_trim(0), 1);
+  EXPECT_EQ(retained(), 0u);
+  serve_request();
 }
 
-// Leaves pages that were used, which a heap takes several of at a time.
-void leave_pages() {
-  snug_heap* const heap = heap_with("before");
-  for (int i = 0; i < 4000; ++i) EXPECT_NE(make(heap, kKiB, 1).address, nullptr);
-  EXPECT_EQ(snug_heap_destroy(heap), 0);
+TEST_F(HeapPagesTest, AThreadThatIsIdleKeepsNone) {
+  serve_request();
+  const size_t before = retained();
+  snug_thread_idle();
+  EXPECT_EQ(retained(), before) << "they are the span store's now, and free as before";
+  snug_malloc_trim(0);
+  serve_request();
 }
 
-TEST_F(HeapPagesTest, ALimitLetsAHeapHaveJustAsManyPages) {
-  const std::vector<size_t> sizes = sizes_of_classes(20);
-  for (size_t most = 1; most != sizes.size(); ++most) {
-    leave_pages();
-    snug_heap* const heap = heap_with("limited", most * kPage);
-    size_t got = 0;
-    while (got != sizes.size() && snug_heap_malloc(heap, sizes[got]) != nullptr) {
-      ++got;
-      EXPECT_LE(stats_of(heap).bytes_held, most * kPage);
+TEST_F(HeapPagesTest, ThreadsThatEndLeaveNoneOfTheirOwn) {
+  const uint64_t before = held();
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([] {
+        for (int request = 0; request < 5; ++request) serve_request();
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+  snug_malloc_trim(0);
+  EXPECT_EQ(retained(), 0u);
+  EXPECT_LE(held(), before + 4 * kMiB) << "and not lost";
+}
+
+TEST_F(HeapPagesTest, OfAThreadThatSleepsATrimGivesThemBack) {
+  std::atomic<bool> has_served{false};
+  std::atomic<bool> may_go{false};
+  std::thread sleeper([&] {
+    serve_request();
+    has_served = true;
+    has_served.notify_one();
+    may_go.wait(false);
+    serve_request();
+  });
+  has_served.wait(false);
+  snug_malloc_trim(0);
+  EXPECT_EQ(retained(), 0u);
+  may_go = true;
+  may_go.notify_one();
+  sleeper.join();
+}
+
+// Sleepers' pages are among those that a child gives back.
+TEST_F(HeapPagesTest, AChildOfAForkHasThemAsItsOwn) {
+  std::atomic<int> served{0};
+  std::atomic<bool> may_go{false};
+  std::vector<std::thread> sleepers;
+  for (int i = 0; i < 4; ++i)
+    sleepers.emplace_back([&] {
+      serve_request();
+      ++served;
+      may_go.wait(false);
+    });
+  while (served != 4) std::this_thread::yield();
+  serve_request();
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      serve_request();
+      snug_malloc_trim(0);
+      const bool is_well = snug_check(1) == nullptr && retained() == 0;
+      serve_request();
+      _exit(is_well && !HasFailure() ? 0 : 1);
     }
-    EXPECT_EQ(got, most);
-    EXPECT_EQ(snug_check(1), nullptr);
-    EXPECT_EQ(snug_heap_destroy(heap), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    serve_request();
   }
-}
-
-TEST_F(HeapPagesTest, WhatIsToSpareGoesToALargeBlockAtTheLimit) {
-  const std::vector<size_t> sizes = sizes_of_classes(9);
-  leave_pages();
-  snug_heap* const heap = heap_with("limited", kMiB);
-  for (const size_t size : sizes) EXPECT_NE(snug_heap_malloc(heap, size), nullptr);
-  EXPECT_NE(snug_heap_malloc(heap, kMiB - sizes.size() * kPage), nullptr);
-  EXPECT_EQ(stats_of(heap).bytes_held, kMiB);
-  EXPECT_EQ(snug_heap_destroy(heap), 0);
-}
-
-TEST_F(HeapPagesTest, ATrimGivesBackWhatIsToSpare) {
-  const std::vector<size_t> sizes = sizes_of_classes(18);
-  leave_pages();
-  snug_heap* const heap = heap_with("trimmed");
-  size_t most = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    EXPECT_NE(snug_heap_malloc(heap, sizes[i]), nullptr);
-    const size_t held = stats_of(heap).bytes_held;
-    EXPECT_LE(held, (i + 1) * kPage * 3 / 2);
-    most = most < held - (i + 1) * kPage ? held - (i + 1) * kPage : most;
-  }
-  EXPECT_GE(most, 4 * kPage) << "pages are taken together";
-  snug_heap_trim(heap);
-  EXPECT_EQ(stats_of(heap).bytes_held, sizes.size() * kPage);
-  EXPECT_EQ(snug_heap_destroy(heap), 0);
+  may_go = true;
+  may_go.notify_all();
+  for (std::thread& sleeper : sleepers) sleeper.join();
 }
 
 }  // namespace
