@@ -8,11 +8,12 @@
 
 namespace snug::os {
 
-// The kernel reads the new mask, here the word, before it rejects the operation, here an invalid one.
+// The kernel reads the new mask, here the word, before it rejects the operation, here an invalid one. For null it reads
+// none.
 bool is_readable(const void* word) {
   constexpr int kNothing = -1;
   constexpr size_t kMaskBytes = 8;
-  return system_call(SYS_rt_sigprocmask, kNothing, word, nullptr, kMaskBytes) != -EFAULT;
+  return word != nullptr && system_call(SYS_rt_sigprocmask, kNothing, word, nullptr, kMaskBytes) != -EFAULT;
 }
 
 }  // namespace snug::os

@@ -1,8 +1,9 @@
 // ReadableStack: the pages that the calling thread has found to be readable stack, so that a walk asks the kernel of
 // each page once in the thread's life and not once a walk.
 //
-// They are one row of pages, which begins at the one with the frame that a walk began at. Beyond it each page is asked
-// for.
+// They are two rows of pages: one with the frame that the walk began at, and another one, as of the callers' frames
+// where this walk begins deeper than those before it, or of the stack that the thread was on before. Rows that meet
+// become one.
 #pragma once
 
 #include <stdint.h>
@@ -21,18 +22,26 @@ class ReadableStack {
   // True if the word there can be read, and those behind it on its page.
   bool can_read(uintptr_t word) {
     const uintptr_t page = word >> kPageBits;
-    return page - first_ < count_ || ask(page, word);
+    return here_.has(page) || other_.has(page) || ask(page, word);
   }
 
  private:
   static constexpr unsigned kPageBits = 12;  // no page of the OS is smaller
-  static constexpr unsigned kCountBits = 28;
-  static constexpr uint64_t kMostPages = (uint64_t{1} << kCountBits) - 1;
+
+  struct Row {
+    uintptr_t first = 0;
+    uintptr_t count = 0;
+
+    bool has(uintptr_t page) const { return page - first < count; }
+    uintptr_t end() const { return first + count; }
+  };
+  static uint64_t packed(const Row& row);
+  static Row unpacked(uint64_t word);
 
   bool ask(uintptr_t page, uintptr_t word);
 
-  uintptr_t first_;
-  uint64_t count_;
+  Row here_;
+  Row other_;
 };
 
 }  // namespace snug::unwind
