@@ -50,7 +50,11 @@ await() {
   echo "$1: took $((SECONDS - beside_since)) s, beside others"
   return "$status"
 }
-end_what_is_beside() { [[ -z $beside_id ]] || kill -- "-$beside_id" 2>/dev/null || kill "$beside_id" 2>/dev/null || true; }
+end_what_is_beside() {
+  [[ -n $beside_id ]] || return 0
+  kill -- "-$beside_id" 2>/dev/null || kill "$beside_id" 2>/dev/null || true
+  wait "$beside_id" || true  # it takes away what it has made
+}
 beside_id=
 trap end_what_is_beside EXIT
 

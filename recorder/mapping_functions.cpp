@@ -7,6 +7,7 @@
 
 #include "recorder/exported.h"
 #include "recorder/recording.h"
+#include "recorder/stacks.h"
 #include "recorder/watched.h"
 
 namespace snug::recorder {
@@ -40,7 +41,9 @@ RECORDER_EXPORT void* mmap64(void* address, std::size_t bytes, int protection, i
 RECORDER_EXPORT int munmap(void* address, std::size_t bytes) {
   if (!has_watched()) return -1;
   tell(Operation::kUnmap, address, bytes);
-  return watched.munmap(address, bytes);
+  const int result = watched.munmap(address, bytes);
+  unmappings.fetch_add(1, std::memory_order_relaxed);
+  return result;
 }
 
 RECORDER_EXPORT void* mremap(void* old_address, std::size_t old_bytes, std::size_t bytes, int flags, ...) {
@@ -50,6 +53,7 @@ RECORDER_EXPORT void* mremap(void* old_address, std::size_t old_bytes, std::size
   void* const wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(rest, void*) : nullptr;
   va_end(rest);
   void* const address = watched.mremap(old_address, old_bytes, bytes, flags, wanted);
+  unmappings.fetch_add(1, std::memory_order_relaxed);
   if (address != MAP_FAILED)
     tell_with_rest(Operation::kRemap, number_of(old_address), old_bytes, 0, number_of(address), bytes);
   return address;

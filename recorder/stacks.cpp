@@ -1,5 +1,7 @@
 #include "recorder/stacks.h"
 
+#include <link.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -17,6 +19,7 @@
 namespace snug::recorder {
 
 constinit bool has_stacks = false;
+constinit std::atomic<std::uint64_t> unmappings = 0;
 
 namespace {
 
@@ -28,7 +31,8 @@ constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
 constinit std::uintptr_t own_begin = 0;
 constinit std::uintptr_t own_end = 0;
 constinit unwind::KnownRules<15> known_rules;
-// How many libraries have gone: keys are mixed with it, as an address may mean something else behind each.
+// How often libraries have gone, as libc counts it: keys are mixed with it, as an address may mean something else
+// behind.
 constinit std::atomic<std::uint64_t> unloads = 0;
 constinit KnownKeys<std::size_t{1} << 14> known_stacks;
 constinit KnownKeys<std::size_t{1} << 8> known_modules;
@@ -45,12 +49,13 @@ bool is_own(std::uintptr_t address) { return address - own_begin < own_end - own
 
 // `frame` is that of one of this library's functions.
 void walk(Stack& stack, const void* frame) {
-  const unwind::Walked walked = unwind::walk_stack(frame, stack.room, std::size(stack.room), known_rules);
+  const unwind::Walked walked = unwind::walk_stack(frame, stack.room, std::size(stack.room), known_rules,
+                                                   unmappings.load(std::memory_order_relaxed));
   for (std::size_t i = 0; i != walked.count; ++i) ++stack.room[i];  // from the last byte of each call
   std::uintptr_t* const end = stack.room + walked.count;
   while (stack.frames != end && is_own(*stack.frames)) ++stack.frames;
   stack.count = std::min(static_cast<std::size_t>(end - stack.frames), kMostFrames);
-  stack.key = unloads.load(std::memory_order_relaxed);
+  stack.key = mixed(unloads.load(std::memory_order_relaxed));
   for (std::size_t i = 0; i < stack.count; ++i) stack.key = std::rotl((stack.key ^ stack.frames[i]) * kSpread, 32);
 }
 
@@ -100,7 +105,7 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
 // Allocations before this have no stack.
 [[gnu::constructor]] void prepare() {
   Ring* const ring = ring_of_process();
-  if (ring == nullptr || !ring->tells_stacks || !unwind::knows_frames()) return;
+  if (ring == nullptr || !ring->tells_stacks) return;
   Module own;
   if (!find_module(reinterpret_cast<const void*>(&prepare), own)) return;
   own_begin = own.begin;
@@ -136,8 +141,16 @@ void tell_with_stack(Operation operation, const void* block, std::uint64_t size,
 extern "C" RECORDER_EXPORT int dlclose(void* library) {
   if (!has_watched()) return -1;
   const int result = watched.dlclose(library);
-  unloads.fetch_add(1, std::memory_order_relaxed);
-  if (has_stacks) known_rules.forget();
+  if (!has_stacks) return result;
+  std::uint64_t gone = 0;
+  const auto count = [](dl_phdr_info* info, std::size_t, void* sum) {
+    *static_cast<std::uint64_t*>(sum) = info->dlpi_subs;
+    return 1;
+  };
+  dl_iterate_phdr(count, &gone);
+  if (unloads.exchange(gone, std::memory_order_relaxed) == gone) return result;
+  unmappings.fetch_add(1, std::memory_order_relaxed);
+  known_rules.forget();
   return result;
 }
 

@@ -5,6 +5,7 @@
 // hash of 64 bits of its addresses, and from then on only by the key. So are the files in which the addresses lie.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,8 +13,11 @@
 
 namespace snug::recorder {
 
-// True if allocations have stacks: not before constructors run, nor where nothing is known of frames.
+// True if allocations have stacks: not before constructors run, nor where modules are not known.
 extern constinit bool has_stacks;
+
+// How often the program has unmapped memory: what a walk has found to be readable holds until then.
+extern std::atomic<std::uint64_t> unmappings;
 
 // Like tell_aligned(), with the stack of the program's function that called this library. Leaves errno as it is.
 void tell_with_stack(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,

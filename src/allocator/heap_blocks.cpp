@@ -203,10 +203,7 @@ UserHeap* make_heap(const char* name, const HeapLimits& limits) {
       errno = error;
       return nullptr;
     }
-  // Memory out of the making thread's store: in a program that has a heap for each request that thread uses it as well.
-  const ThreadCache* const cache = thread_state.cache;
-  const uint8_t home = cache != nullptr ? cache->heap().home() : allocator.spans.next_home();
-  const auto attempt = [&] { return allocator.user_heaps.make(name, limits, home); };
+  const auto attempt = [&] { return allocator.user_heaps.make(name, limits); };
   void* const heap = insist(sizeof(UserHeap), attempt, [] { return nullptr; });
   if (heap == nullptr && limits.region != nullptr)
     HeapRegion(allocator.user_heaps.regions(), limits.region, limits.region_bytes).end();

@@ -59,7 +59,8 @@ SNUG_NOINLINE void keep_sample(void* block, size_t size, double weight, const vo
     sample.sampler = sampler;
   }
   SampledStack stack;
-  stack.count = unwind::walk_stack(frame, stack.frames, SampledStack::kMost, known_rules).count;
+  stack.count =
+      unwind::walk_stack(frame, stack.frames, SampledStack::kMost, known_rules, unwind::ReadableStack::kNoEpoch).count;
   allocator.profile.strip(stack);
   if (!allocator.profile.add(sample, stack)) tell_freed(sample);  // no memory for it: the free would not find it
   leave_hook();

@@ -3,11 +3,13 @@
 // all threads, that took two fifths of a request's time, so that two threads were no faster than one.
 //
 //   count_ == pages in pages_ <= kMost;   each is a span of one page, out of a span store
+//   all stocks together have at most as many pages as the span stores may keep (HeapParts::stock_bound)
 //
 // It is a cache, and comes home as caches do: when the thread ends, or has not taken from it for a round of the
 // background thread's, at a trim, and before memory is refused. The thread alone puts pages there.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/lock.h"
@@ -34,12 +36,12 @@ class PageStock {
     span->zeroed = span->zeroed && !was_written;
     return span;
   }
-  // Takes what it has room for out of the batch.
-  void put(SpanBatch& batch) {
+  // Takes pages out of the batch until it has `most`.
+  void put(SpanBatch& batch, size_t most) {
     LockGuard guard(lock_);
     SpanBatch others;
     while (Span* const span = batch.pop_front()) {
-      const bool fits = count_ != kMost && span->pages.value == 1;
+      const bool fits = count_ < most && span->pages.value == 1;
       (fits ? pages_ : others).push_front(span);
       if (fits) store_shared(count_, count_ + 1);
     }

@@ -5,6 +5,7 @@
 #include "base/algorithm.h"
 #include "base/fatal.h"
 #include "slab/put_back.h"
+#include "thread/thread_cache.h"
 
 namespace snug {
 namespace {
@@ -52,7 +53,7 @@ void UserHeap::end() {
   bytes_out_ = 0;
   state_.store(kEnded, kRelaxed);
   records_.give_all();
-  if (own_caches != nullptr && !region_.is_there()) own_caches->pages.put(batch);
+  if (own_caches != nullptr && !region_.is_there()) own_caches->pages.put(batch, parts_.stock_bound());
   give_spans(batch);
   if (region_.is_there()) region_.end();
   region_ = {};
@@ -159,6 +160,8 @@ bool UserHeap::resize(HeapLarge* large, size_t bytes) {
 // Null if the OS refuses, or the region has no room.
 Span* UserHeap::take_span(PageCount pages, PageCount alignment) {
   if (!region_.is_there()) {
+    // Out of the store of the thread that uses the heap first.
+    if (slab_bytes_ == 0 && thread_state.cache != nullptr) home_ = thread_state.cache->heap().home();
     Span* const stocked = pages.value == 1 && own_caches != nullptr ? own_caches->pages.take() : nullptr;
     return stocked != nullptr ? stocked : parts_.spans.allocate(home_, pages, alignment);
   }

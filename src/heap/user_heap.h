@@ -56,7 +56,14 @@ struct HeapParts {
   HeapSlabRecords& records;
   RegionMap& regions;
   ForkGate& fork_gate;
+  const Atomic<uint32_t>& threads;  // that have a stock of pages
   const ClassTable* table = nullptr;
+
+  // How many pages a thread may keep: all stocks together no more than the span stores.
+  size_t stock_bound() const {
+    const size_t pages = spans.retain() / kPageSize;
+    return min<size_t>(pages / max(threads.load(kRelaxed), 1u), PageStock::kMost);
+  }
 };
 
 class alignas(kCacheLine) UserHeap {

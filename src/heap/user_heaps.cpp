@@ -10,17 +10,18 @@ namespace snug {
 
 SNUG_INITIAL_EXEC constinit thread_local UserHeap* scope_heap = nullptr;
 
-UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits, uint8_t home) {
+UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   const auto begin = [&](UserHeap& heap) {
     heap.lock().assume_held();
-    heap.begin(name, limits, home, forks_.load(kRelaxed));
+    heap.begin(name, limits, spans_.next_home(), forks_.load(kRelaxed));
   };
   UserHeap* const wanted = own_caches != nullptr ? own_caches->ended : nullptr;
   UserHeap* heap = lists_.begin(wanted, begin);
   while (heap == nullptr) {
     void* const memory = arena_.allocate(UserHeap::record_bytes(*table_));
     if (memory == nullptr) return nullptr;
-    lists_.add(::new (InPlace{memory}) UserHeap({spans_, slab_records_, regions_, lists_.fork_gate(), table_}));
+    lists_.add(::new (InPlace{memory})
+                   UserHeap({spans_, slab_records_, regions_, lists_.fork_gate(), stocks_, table_}));
     heap = lists_.begin(nullptr, begin);
   }
   are_used_.store(true, kRelaxed);

@@ -58,9 +58,8 @@ class UserHeaps {
   // Any thread may call these; it holds no lock of the allocator's, but for figures_of_all() perhaps the background
   // thread's hands.
 
-  // A new heap, with memory out of the home; null if the OS refuses memory. A region of the limits' is claimed already.
-  // O(1).
-  UserHeap* make(const char* name, const HeapLimits& limits, uint8_t home);
+  // A new heap; null if the OS refuses memory. A region of the limits' is claimed already. O(1).
+  UserHeap* make(const char* name, const HeapLimits& limits);
   // Ends the heap, its slabs and its caches; `free_large` is called with each large block, which is known no more.
   // False, and nothing has happened, if blocks are in use and the heap must be empty then. No other thread uses the
   // heap. O(slabs, large blocks and caches).
@@ -187,7 +186,8 @@ class UserHeaps {
   ArrayStore& arrays_;
   const ClassTable* table_ = nullptr;
   Atomic<bool> are_used_{false};
-  Atomic<uint32_t> forks_{0};  // in this process's line
+  Atomic<uint32_t> forks_{0};   // in this process's line
+  Atomic<uint32_t> stocks_{0};  // in all_own_; changes under its lock
   HeapSlabRecords slab_records_;
   RegionMap regions_;
   LargeOwners larges_;

@@ -41,6 +41,7 @@ UserCache* UserHeaps::admit(UserHeap& heap) {
     own_caches = own_records_.make();
     if (own_caches == nullptr) return nullptr;
     all_own_.push_front(own_caches);
+    stocks_.store(stocks_.load(kRelaxed) + 1, kRelaxed);
   }
   UserCaches& own = *own_caches;
   if (exchange(own.missed, &heap) != &heap) return nullptr;
@@ -233,6 +234,7 @@ void UserHeaps::end_caches() {
   LockGuard guard(records_lock_);
   give_stock(own->pages, false);
   all_own_.remove(own);
+  stocks_.store(stocks_.load(kRelaxed) - 1, kRelaxed);
   own_records_.recycle(own);
 }
 

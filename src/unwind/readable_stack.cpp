@@ -3,6 +3,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/fixed_array.h"
 #include "os/readable.h"
 
 namespace snug::unwind {
@@ -15,7 +16,8 @@ constexpr uintptr_t kMostGap = 256;  // pages
 
 // Each row is one word, so that a signal handler neither finds nor leaves it half written.
 SNUG_INITIAL_EXEC constinit thread_local Atomic<uint64_t> known_here{0};
-SNUG_INITIAL_EXEC constinit thread_local Atomic<uint64_t> known_other{0};
+SNUG_INITIAL_EXEC constinit thread_local Atomic<uint64_t> known_above{0};
+SNUG_INITIAL_EXEC constinit thread_local Atomic<uint64_t> known_epoch{ReadableStack::kNoEpoch};
 
 }  // namespace
 
@@ -25,18 +27,24 @@ ReadableStack::Row ReadableStack::unpacked(uint64_t word) {
   return {static_cast<uintptr_t>(word >> kCountBits), static_cast<uintptr_t>(word & kMostPages)};
 }
 
-ReadableStack::ReadableStack(uintptr_t frame)
-    : here_(unpacked(known_here.load(kRelaxed))), other_(unpacked(known_other.load(kRelaxed))) {
+ReadableStack::ReadableStack(uintptr_t frame, uint64_t epoch) : epoch_(epoch) {
   const uintptr_t page = frame >> kPageBits;
-  if (here_.has(page)) return;
-  const Row before = here_;
-  here_ = other_.has(page) ? other_ : Row{page, 1};
-  other_ = before;
+  here_ = {page, 1};
+  if (epoch == kNoEpoch || known_epoch.load(kRelaxed) != epoch) return;
+  for (const uint64_t known : FixedArray<uint64_t, 2>{known_here.load(kRelaxed), known_above.load(kRelaxed)}) {
+    const Row row = unpacked(known);
+    if (row.has(page)) here_ = row;
+    if (row.first > page && row.first - page <= kMostGap) above_ = row;
+  }
+  if (here_.has(above_.first)) above_ = {};
 }
 
 ReadableStack::~ReadableStack() {
+  if (epoch_ == kNoEpoch) return;
+  known_epoch.store(kNoEpoch, kRelaxed);  // while the rows belong to two walks, for a signal handler
   known_here.store(packed(here_), kRelaxed);
-  known_other.store(packed(other_), kRelaxed);
+  known_above.store(packed(above_), kRelaxed);
+  known_epoch.store(epoch_, kRelaxed);
 }
 
 // A frame of several pages leaves a gap behind the row: its pages are asked for as well, once, or what lies beyond them
@@ -47,9 +55,9 @@ bool ReadableStack::ask(uintptr_t page, uintptr_t word) {
   while (here_.end() != page && os::is_readable(at<void>(here_.end() << kPageBits))) ++here_.count;
   if (here_.end() != page) return true;
   ++here_.count;
-  if (here_.end() != other_.first || here_.count > kMostPages - other_.count) return true;
-  here_.count += other_.count;
-  other_ = {};
+  if (here_.end() != above_.first || here_.count > kMostPages - above_.count) return true;
+  here_.count += above_.count;
+  above_ = {};
   return true;
 }
 

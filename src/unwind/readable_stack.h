@@ -1,9 +1,9 @@
 // ReadableStack: the pages that the calling thread has found to be readable stack, so that a walk asks the kernel of
-// each page once in the thread's life and not once a walk.
+// each page once, and not once a walk.
 //
-// They are two rows of pages: one with the frame that the walk began at, and another one, as of the callers' frames
-// where this walk begins deeper than those before it, or of the stack that the thread was on before. Rows that meet
-// become one.
+// They are a row of pages with the frame that the walk begins at, and another one not far above it, as of the callers'
+// frames where this walk begins deeper than those before it. Rows that meet become one. What was found holds for an
+// epoch, which the caller changes where memory is unmapped; kNoEpoch is each walk's own.
 #pragma once
 
 #include <stdint.h>
@@ -13,8 +13,10 @@ namespace snug::unwind {
 // Lives during one walk. A signal handler may walk meanwhile: what it finds is then lost or kept, as a whole.
 class ReadableStack {
  public:
+  static constexpr uint64_t kNoEpoch = ~uint64_t{0};
+
   // `frame` lies in the calling function's.
-  explicit ReadableStack(uintptr_t frame);
+  ReadableStack(uintptr_t frame, uint64_t epoch);
   ~ReadableStack();
   ReadableStack(const ReadableStack&) = delete;
   ReadableStack& operator=(const ReadableStack&) = delete;
@@ -22,7 +24,7 @@ class ReadableStack {
   // True if the word there can be read, and those behind it on its page.
   bool can_read(uintptr_t word) {
     const uintptr_t page = word >> kPageBits;
-    return here_.has(page) || other_.has(page) || ask(page, word);
+    return here_.has(page) || above_.has(page) || ask(page, word);
   }
 
  private:
@@ -40,8 +42,9 @@ class ReadableStack {
 
   bool ask(uintptr_t page, uintptr_t word);
 
+  const uint64_t epoch_;
   Row here_;
-  Row other_;
+  Row above_;
 };
 
 }  // namespace snug::unwind

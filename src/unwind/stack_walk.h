@@ -66,10 +66,10 @@ struct Walked {
 };
 
 // Writes up to `most` calls, each by its last byte, the innermost first: that of the caller of the function with this
-// frame address, which must be compiled with frame pointers.
+// frame address, which must be compiled with frame pointers. `epoch`: as ReadableStack has it.
 template <class Rules>
-Walked walk_stack(const void* frame, uintptr_t* calls, size_t most, Rules& rules) {
-  ReadableStack stack(address_of(frame));
+Walked walk_stack(const void* frame, uintptr_t* calls, size_t most, Rules& rules, uint64_t epoch) {
+  ReadableStack stack(address_of(frame), epoch);
   Registers registers = registers_of_caller(frame);
   Walked walked;
   while (walked.count != most) {

@@ -69,19 +69,24 @@ void StackTable::end_stack() {
 void StackTable::end_module() {
   const std::uint64_t begin = begun_.address;
   const std::uint64_t end = begin + begun_.size;
+  const auto* const text = reinterpret_cast<const char*>(words_.data() + 2);
+  const std::size_t build_id = words_[1] & 0xffffffff;
+  const std::size_t path = words_[1] >> 32;
+  const std::string_view its_id(text, build_id);
+  const std::string_view its_path(text + recorder::slots_of_text(build_id) * kBytesOfSlot, path);
+  std::string name = std::string(its_id).append(its_path);
+  // After each unloading the process tells of modules again.
+  const auto known = modules_.find(begin);
+  if (known != modules_.end() && known->second.end == end && known->second.bias == words_[0] &&
+      known->second.name == name)
+    return;
   calls_.clear();
   // What lay there before is mapped no more.
   auto next = modules_.lower_bound(begin);
   if (next != modules_.begin() && std::prev(next)->second.end > begin) --next;
   while (next != modules_.end() && next->first < end) next = modules_.erase(next);
-  modules_[begin] = {.end = end, .bias = words_[0], .number = ++modules_told_};
-  const auto* const text = reinterpret_cast<const char*>(words_.data() + 2);
-  const std::size_t build_id = words_[1] & 0xffffffff;
-  const std::size_t path = words_[1] >> 32;
-  tell_({.operation = Operation::kModule,
-         .values = {modules_told_},
-         .texts = {std::string_view(text, build_id),
-                   std::string_view(text + recorder::slots_of_text(build_id) * kBytesOfSlot, path)}});
+  modules_[begin] = {.end = end, .bias = words_[0], .name = std::move(name), .number = ++modules_told_};
+  tell_({.operation = Operation::kModule, .values = {modules_told_}, .texts = {its_id, its_path}});
 }
 
 // The call lies before the address that it returns to, which may belong to another line, or another function.

@@ -40,6 +40,7 @@ class StackTable {
   struct Module {
     std::uint64_t end = 0;
     std::uint64_t bias = 0;
+    std::string name;  // its build-id and path
     std::uint64_t number = 0;
   };
   // A call of the stack that came last.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,18 @@ TEST_F(StackTableTest, ACallMeansAnotherFrameWhenItsModuleHasChanged) {
     const std::string name = path + 5;
     EXPECT_EQ(text(table_.take(1)), name + "+0x1100 " + name + "+0x1200 ");
   }
+}
+
+TEST_F(StackTableTest, AModuleThatIsToldAgainIsTheSame) {
+  std::set<std::uint64_t> stacks;
+  for (int time = 0; time < 3; ++time) {
+    module(0x10000, 0x1000, "/lib/one");
+    begin(recorder::kStack, 77 + time, 2);
+    rest(0x10101, 0x10201);
+    stacks.insert(table_.take(1));
+  }
+  EXPECT_EQ(stacks.size(), 1u);
+  EXPECT_EQ(book_.frames().size(), 2u);
 }
 
 // As they come in a deep recursion: each stack shares its outer calls with the one before, or hardly any.

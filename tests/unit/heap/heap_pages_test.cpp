@@ -40,6 +40,13 @@ TEST_F(HeapPagesTest, ATrimGivesBackWhatTheNextHeapWouldTake) {
   serve_request();
 }
 
+TEST_F(HeapPagesTest, WithNothingToRetainNoneIsKept) {
+  ASSERT_EQ(snug_set("retain:0,retain_large:0"), 0);
+  for (int i = 0; i < 3; ++i) serve_request();
+  EXPECT_EQ(retained(), 0u);
+  ASSERT_EQ(snug_set("retain:64M,retain_large:64M"), 0);
+}
+
 TEST_F(HeapPagesTest, AThreadThatIsIdleKeepsNone) {
   serve_request();
   const size_t before = retained();

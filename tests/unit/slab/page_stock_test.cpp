@@ -32,7 +32,7 @@ class PageStockTest : public testing::Test {
 
 TEST_F(PageStockTest, TakesSpansOfOnePageAndLeavesTheOthers) {
   SpanBatch batch = batch_of({1, 2, 1, 3, 1});
-  stock_.put(batch);
+  stock_.put(batch, PageStock::kMost);
   EXPECT_EQ(stock_.count(), 3u);
   EXPECT_EQ(lengths(batch), (std::vector<uint32_t>{2, 3}));
   for (int left = 3; left != 0; --left) EXPECT_EQ(stock_.take()->pages.value, 1u);
@@ -42,18 +42,28 @@ TEST_F(PageStockTest, TakesSpansOfOnePageAndLeavesTheOthers) {
 
 TEST_F(PageStockTest, IsFullAtItsBound) {
   SpanBatch batch = batch_of(std::vector<uint32_t>(PageStock::kMost + 5, 1));
-  stock_.put(batch);
+  stock_.put(batch, PageStock::kMost);
   EXPECT_EQ(stock_.count(), PageStock::kMost);
   EXPECT_EQ(lengths(batch).size(), 5u);
   ASSERT_NE(stock_.take(), nullptr);
   SpanBatch more = batch_of({1, 1});
-  stock_.put(more);
+  stock_.put(more, PageStock::kMost);
   EXPECT_EQ(lengths(more).size(), 1u);
+}
+
+TEST_F(PageStockTest, TakesNoMoreThanItIsTold) {
+  SpanBatch batch = batch_of({1, 1, 1});
+  stock_.put(batch, 0);
+  EXPECT_EQ(stock_.count(), 0u);
+  stock_.put(batch, 2);
+  EXPECT_EQ(stock_.count(), 2u);
+  stock_.put(batch, 1);
+  EXPECT_EQ(lengths(batch).size(), 1u);
 }
 
 TEST_F(PageStockTest, ComesHomeOnceItHasNotBeenTakenFrom) {
   SpanBatch batch = batch_of({1, 1, 1});
-  stock_.put(batch);
+  stock_.put(batch, PageStock::kMost);
   ASSERT_NE(stock_.take(), nullptr);
   SpanBatch home;
   stock_.empty(home, true);
@@ -62,10 +72,10 @@ TEST_F(PageStockTest, ComesHomeOnceItHasNotBeenTakenFrom) {
   EXPECT_EQ(lengths(home).size(), 2u);
   EXPECT_EQ(stock_.count(), 0u);
   SpanBatch used = batch_of({1});
-  stock_.put(used);
+  stock_.put(used, PageStock::kMost);
   ASSERT_NE(stock_.take(), nullptr);
   SpanBatch again = batch_of({1});
-  stock_.put(again);
+  stock_.put(again, PageStock::kMost);
   stock_.empty(home, false);
   EXPECT_EQ(lengths(home).size(), 1u) << "at once, if asked so";
 }
@@ -78,7 +88,7 @@ TEST_F(PageStockTest, APageThatWasWrittenIsBackedAndNotZeroed) {
   Span& written = *SpanBatch::next(batch.front());
   written.zeroed = true;
   written.written = {1};
-  stock_.put(batch);
+  stock_.put(batch, PageStock::kMost);
   while (stock_.take() != nullptr) {
   }
   EXPECT_TRUE(untouched.zeroed);

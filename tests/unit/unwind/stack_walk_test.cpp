@@ -26,7 +26,7 @@ KnownRules<11> known_rules;
 int traced_count;
 
 [[gnu::noinline]] void take_both() {
-  result = walk_stack(__builtin_frame_address(0), walked, kMost, known_rules);
+  result = walk_stack(__builtin_frame_address(0), walked, kMost, known_rules, 1);
   traced_count = backtrace(traced, kMost);
   asm volatile("" : : : "memory");
 }
@@ -80,7 +80,7 @@ TEST(StackWalkTest, ReturnsAtMostSoMany) {
   const std::vector<uint8_t> kinds(20, 0);
   walked::call_next({kinds.data(), kinds.size(), [] {
                        uintptr_t frames[4] = {0, 0, 0, 7};
-                       result = walk_stack(__builtin_frame_address(0), frames, 3, known_rules);
+                       result = walk_stack(__builtin_frame_address(0), frames, 3, known_rules, 1);
                        EXPECT_EQ(frames[3], 7u);
                      }});
   EXPECT_EQ(result.count, 3u);
@@ -116,7 +116,7 @@ class MadeCode {
                                    traced + traced_count);
   ASSERT_FALSE(outside.empty());
   code.call({kinds.data(), kinds.size(),
-             [] { result = walk_stack(__builtin_frame_address(0), walked, kMost, known_rules); }});
+             [] { result = walk_stack(__builtin_frame_address(0), walked, kMost, known_rules, 1); }});
   const std::vector<uintptr_t> calls(walked, walked + result.count);
   const auto made = std::find_if(calls.begin(), calls.end(), [&](uintptr_t call) { return code.has(call); });
   ASSERT_NE(made, calls.end());
