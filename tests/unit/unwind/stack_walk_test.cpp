@@ -72,8 +72,7 @@ TEST(StackWalkTest, EndsAtASignal) {
   std::raise(SIGUSR1);
   std::signal(SIGUSR1, before);
   EXPECT_EQ(result.end, WalkEnd::kUnknown);
-  EXPECT_LE(result.count, 2u);
-  EXPECT_GT(traced_count, 3);
+  EXPECT_LT(result.count + 1, static_cast<uint32_t>(traced_count));
 }
 
 TEST(StackWalkTest, ReturnsAtMostSoMany) {
