@@ -16,8 +16,8 @@ constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses b
 
 // The whole way of memory that the program has freed and nothing takes again, from the thread that freed it to the OS:
 //
+//   a page stock ──────────────────► ▼
 //   a cache ──► slabs of heaps ──► the span store ──► the OS
-//   a page stock ──────────────────► ▲
 //                    └── holes ───────────────────────► ▲
 //   kept mappings of large blocks ─────────────────────┘
 //

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/algorithm.h"
 #include "base/lock.h"
 #include "base/thread_relative.h"
 #include "span/span.h"
@@ -50,7 +51,7 @@ class PageStock {
   // Moves all to the batch; `if_still`: unless a page was taken since it was asked so before.
   void empty(SpanBatch& batch, bool if_still) {
     LockGuard guard(lock_);
-    if (exchange_used() && if_still) return;
+    if (exchange(is_used_, false) && if_still) return;
     while (Span* const span = pages_.pop_front()) batch.push_front(span);
     store_shared(count_, 0u);
   }
@@ -59,13 +60,18 @@ class PageStock {
 
   Lock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
- private:
-  bool exchange_used() SNUG_REQUIRES(lock_) {
-    const bool was_used = is_used_;
-    is_used_ = false;
-    return was_used;
+  // Null, or the broken part of the invariant.
+  const char* check() {
+    LockGuard guard(lock_);
+    uint32_t pages = 0;
+    for (const Span* span = pages_.front(); span != nullptr; span = SpanBatch::next(span)) {
+      if (span->pages.value != 1) return "page stock: a span is of several pages";
+      ++pages;
+    }
+    return pages == count_ && count_ <= kMost ? nullptr : "page stock: the count of pages is wrong";
   }
 
+ private:
   Lock lock_;
   uint32_t count_ = 0;  // changed under the lock
   bool is_used_ SNUG_GUARDED_BY(lock_) = false;

@@ -22,8 +22,7 @@ PageCount pages_of_first(const SizeClass& sizes) {
 
 }  // namespace
 
-void UserHeap::begin(const char* name, const HeapLimits& limits, uint8_t home, uint32_t forks) {
-  home_ = home;
+void UserHeap::begin(const char* name, const HeapLimits& limits, uint32_t forks) {
   size_t length = 0;
   for (; name != nullptr && length != kNameMax && name[length] != 0; ++length) name_[length] = name[length];
   name_[length] = 0;
@@ -160,8 +159,8 @@ bool UserHeap::resize(HeapLarge* large, size_t bytes) {
 // Null if the OS refuses, or the region has no room.
 Span* UserHeap::take_span(PageCount pages, PageCount alignment) {
   if (!region_.is_there()) {
-    // Out of the store of the thread that uses the heap first.
-    if (slab_bytes_ == 0 && thread_state.cache != nullptr) home_ = thread_state.cache->heap().home();
+    const ThreadCache* const cache = thread_state.cache;
+    if (slab_bytes_ == 0) home_ = cache != nullptr ? cache->heap().home() : parts_.spans.next_home();
     Span* const stocked = pages.value == 1 && own_caches != nullptr ? own_caches->pages.take() : nullptr;
     return stocked != nullptr ? stocked : parts_.spans.allocate(home_, pages, alignment);
   }

@@ -84,9 +84,8 @@ class alignas(kCacheLine) UserHeap {
   bool is_ended() const { return state_.load(kRelaxed) == kEnded; }
   const char* name() const { return name_; }
 
-  // From destroyed to live, empty. `home`: the span store that its memory comes from, unless it lies in a region, which
-  // is claimed already.
-  void begin(const char* name, const HeapLimits& limits, uint8_t home, uint32_t forks) SNUG_REQUIRES(lock_);
+  // From destroyed to live, empty. A region is claimed already.
+  void begin(const char* name, const HeapLimits& limits, uint32_t forks) SNUG_REQUIRES(lock_);
   // From live to resting, and from resting without blocks to ending; false, and nothing has happened, if blocks rest,
   // or a thread has one that is about to go.
   void rest() SNUG_REQUIRES(lock_) { state_.store(kResting, kRelaxed); }
@@ -223,7 +222,7 @@ class alignas(kCacheLine) UserHeap {
   mutable GatedLock lock_;
   Atomic<uint32_t> state_{kEnded};
   HeapParts parts_;
-  uint8_t home_ SNUG_GUARDED_BY(lock_) = 0;
+  uint8_t home_ SNUG_GUARDED_BY(lock_) = 0;  // where its memory comes from: of the thread that took its first slab
   HeapSlabStock records_ SNUG_GUARDED_BY(lock_);
   char name_[kNameMax + 1] = {};
   HeapLimits limits_ SNUG_GUARDED_BY(lock_);

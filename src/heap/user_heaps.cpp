@@ -13,7 +13,7 @@ SNUG_INITIAL_EXEC constinit thread_local UserHeap* scope_heap = nullptr;
 UserHeap* UserHeaps::make(const char* name, const HeapLimits& limits) {
   const auto begin = [&](UserHeap& heap) {
     heap.lock().assume_held();
-    heap.begin(name, limits, spans_.next_home(), forks_.load(kRelaxed));
+    heap.begin(name, limits, forks_.load(kRelaxed));
   };
   UserHeap* const wanted = own_caches != nullptr ? own_caches->ended : nullptr;
   UserHeap* heap = lists_.begin(wanted, begin);
@@ -235,6 +235,11 @@ void UserHeaps::end_if_empty(UserHeap& heap) {
 const char* UserHeaps::check() {
   const char* broken = nullptr;
   if (!are_used()) return broken;
+  {
+    LockGuard guard(records_lock_);
+    for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own))
+      if (broken == nullptr) broken = own->pages.check();
+  }
   if (!lists_.all_live([](const UserHeap& heap) { return !heap.is_ended(); }))
     return "user heaps: a destroyed heap is among the live";
   lists_.for_each([&](UserHeap& heap) {

@@ -128,8 +128,8 @@ class UserHeaps {
   size_t trim(UserHeap& heap);
   size_t trim();
   // Gives the span store what all threads' stocks have (heap/page_stock.h); `if_still`: of those that have not been
-  // used since it was called so before. True if there was any. O(threads that use heaps).
-  bool give_stocks(bool if_still);
+  // used since it was called so before. O(threads that use heaps).
+  void give_stocks(bool if_still);
   size_t bytes_in_stocks();
   // False if no user heap has anything at the address. The heaps are walked, one at a time under its lock, as nothing
   // else is known to stay. O(heaps + slabs + large blocks).
@@ -176,7 +176,7 @@ class UserHeaps {
   void empty_all(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   static void forget_blocks(UserCache& cache);
   void return_arrays(UserCache& cache);
-  bool give_stock(PageStock& stock, bool if_still) SNUG_REQUIRES(records_lock_);
+  void give_stock(PageStock& stock, bool if_still) SNUG_REQUIRES(records_lock_);
   void take_orphans(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   static bool is_cached(UserHeap& heap, size_t size_class, uintptr_t block) SNUG_REQUIRES(heap.lock());
   void add_figures(UserHeap& heap, HeapFigures& figures) SNUG_REQUIRES(heap.lock());

@@ -239,21 +239,17 @@ void UserHeaps::end_caches() {
 }
 
 // The records' lock is held until the pages are in the span store, so that no fork finds them on the way.
-bool UserHeaps::give_stock(PageStock& stock, bool if_still) {
+void UserHeaps::give_stock(PageStock& stock, bool if_still) {
+  if (stock.count() == 0) return;
   SpanBatch pages;
   stock.empty(pages, if_still);
-  const bool any = !pages.empty();
-  if (any) spans_.free_all(pages);
-  return any;
+  if (!pages.empty()) spans_.free_all(pages);
 }
 
-bool UserHeaps::give_stocks(bool if_still) {
-  if (!are_used()) return false;
-  bool any = false;
+void UserHeaps::give_stocks(bool if_still) {
+  if (!are_used()) return;
   LockGuard guard(records_lock_);
-  for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own))
-    if (own->pages.count() != 0) any = give_stock(own->pages, if_still) || any;
-  return any;
+  for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own)) give_stock(own->pages, if_still);
 }
 
 size_t UserHeaps::bytes_in_stocks() {

@@ -43,10 +43,8 @@ FrameRule rule_by_code(uintptr_t call) {
 
 }  // namespace
 
-bool knows_frames() { return os::finds_frame_tables(); }
-
 FrameRule find_frame_rule(uintptr_t call) {
-  if (!knows_frames()) return kByFramePointer;
+  if (!os::finds_frame_tables()) return kByFramePointer;
   const uintptr_t table = os::find_frame_table(call);
   if (table == 0) return rule_by_code(call);
   return find_table_rule(table, call);  // a guess would tell calls that never were

@@ -4,7 +4,7 @@
 //
 // What compilers write is understood: a frame's end at a fixed distance from the stack pointer or the frame pointer, or
 // stored in the frame, as where that is aligned. The frame of a signal handler is not. Of AArch64, where compilers keep
-// frame pointers, of musl, and of glibc before 2.35 nothing is known.
+// frame pointers, of musl, and of glibc before 2.35 nothing is known: there each call has kByFramePointer.
 #pragma once
 
 #include <stddef.h>
@@ -25,9 +25,6 @@ struct FrameRule {
   int32_t end_offset = 0;    // from the register that `end` names, or to where the end is stored
   int32_t saved_offset = 0;  // from the frame's end to the caller's frame pointer; 0: it is in its register still
 };
-
-// False if every call has kByFramePointer, for want of tables.
-bool knows_frames();
 
 // That of a function which keeps its frame pointer.
 inline constexpr FrameRule kByFramePointer{FrameRule::End::kFromFramePointer, 16, -16};

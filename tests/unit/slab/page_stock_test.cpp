@@ -10,6 +10,8 @@ namespace {
 
 class PageStockTest : public testing::Test {
  protected:
+  void TearDown() override { EXPECT_EQ(stock_.check(), nullptr); }
+
   // A batch of spans, each of so many pages.
   SpanBatch batch_of(const std::vector<uint32_t>& pages) {
     SpanBatch batch;
@@ -78,6 +80,14 @@ TEST_F(PageStockTest, ComesHomeOnceItHasNotBeenTakenFrom) {
   stock_.put(again, PageStock::kMost);
   stock_.empty(home, false);
   EXPECT_EQ(lengths(home).size(), 1u) << "at once, if asked so";
+}
+
+TEST_F(PageStockTest, ASpanOfSeveralPagesIsFound) {
+  SpanBatch batch = batch_of({1});
+  stock_.put(batch, PageStock::kMost);
+  spans_.back()->pages = {2};
+  EXPECT_STREQ(stock_.check(), "page stock: a span is of several pages");
+  spans_.back()->pages = {1};
 }
 
 // As the span store says it of a span that it hands out.
