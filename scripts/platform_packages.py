@@ -37,6 +37,24 @@ def fetch_arm_musl(root: Path) -> str:
     return missing
 
 
+def fetch_kernel(root: Path) -> str:
+    """Puts a kernel of Debian's there, unpacked: of the flavour for virtual machines, which needs no modules to start."""
+    if (root / "boot").is_dir():
+        return ""
+    apt = root.parent / "apt-kernel"
+    missing = ask_apt(apt, [], "Debian's kernel", "download", "linux-image-cloud-amd64")
+    if missing:
+        return missing
+    # A package that only names the newest one.
+    [newest] = apt.glob("linux-image-cloud-*.deb")
+    needs = subprocess.run(["dpkg-deb", "-f", str(newest), "Depends"], check=True, capture_output=True, text=True).stdout
+    name = needs.split()[0]
+    missing = ask_apt(apt, [], "Debian's kernel", "download", name)
+    for package in apt.glob(f"{name}_*.deb") if not missing else ():
+        subprocess.run(["dpkg", "-x", str(package), str(root)], check=True)
+    return missing
+
+
 def fetch_busybox(source: Path) -> str:
     """Puts the source of Debian's busybox there, with Debian's patches."""
     if source.is_dir():

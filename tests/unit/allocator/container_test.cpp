@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <string>
 #include <vector>
 
 #include "allocator/config.h"
@@ -113,6 +116,91 @@ TEST(ContainerTest, AtTheContainersLimitARequestIsRefusedInsteadOfTheProcessKill
       if (filled > 300 * kMiB) return false;
     }
     return filled > 150 * kMiB;
+  });
+  if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
+  EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
+}
+
+uint64_t limit_in_force() {
+  snug_limits limits{};
+  limits.size = sizeof limits;
+  snug_get_limits(&limits);
+  return limits.limit;
+}
+
+// Asks again and again whether it holds by now. What does not in ten minutes never will.
+template <class Condition>
+bool comes_true(Condition condition) {
+  for (int i = 0; i != 6000; ++i) {
+    if (condition()) return true;
+    ::usleep(100'000);
+  }
+  return false;
+}
+
+TEST(ContainerTest, ALimitFollowsTheGroupWhileTheProgramRuns) {
+  const OwnGroup group(200 * kMiB);
+  const auto outcome = group.ask([&group] {
+    ::setenv("SNUG_CONF", "limit:auto", 1);
+    // The background thread, which looks, comes with the first memory that it may have to give back.
+    std::vector<void*> blocks;
+    for (size_t bytes = 0; bytes < 20 * kMiB; bytes += 3000) blocks.push_back(snug_malloc(3000));
+    for (void* const block : blocks) snug_free(block);
+    const uint64_t before = limit_in_force();
+    if (before < 100 * kMiB || before > 200 * kMiB) return false;
+    if (!group.set_limit(std::to_string(150 * kMiB))) return false;
+    if (!comes_true([before] { return limit_in_force() < before - 30 * kMiB; })) return false;
+    return group.set_limit("") && comes_true([] { return limit_in_force() == 0; });
+  });
+  if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
+  EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
+}
+
+TEST(ContainerTest, ASoftLimitLeadsToWhereTheKernelSlowsTheGroupDown) {
+  const OwnGroup group(400 * kMiB);
+  if (!group.is_two()) GTEST_SKIP() << "groups of version 1 have no such limit";
+  const auto outcome = group.ask([&group] {
+    if (!group.set("memory.high", std::to_string(100 * kMiB))) return false;
+    ::setenv("SNUG_CONF", "soft_limit:auto", 1);
+    if (snug_on_pressure(drop_half, nullptr, SNUG_PRESSURE_SOFT) != 0) return false;
+    for (size_t filled = 0; filled < 300 * kMiB; filled += 10'000) {
+      void* const block = snug_malloc(10'000);
+      if (block == nullptr) return false;
+      memset(block, 1, 10'000);
+      cache.push_back(block);
+    }
+    snug_limits limits{};
+    limits.size = sizeof limits;
+    snug_get_limits(&limits);
+    return limits.soft_limit > 50 * kMiB && limits.soft_limit < 100 * kMiB && limits.asked >= 3;
+  });
+  if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
+  EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
+}
+
+std::atomic<bool> has_stalled{false};
+
+int note_stall(const snug_pressure* pressure, void*) {
+  if (pressure->level == SNUG_PRESSURE_STALL) has_stalled = true;
+  return 0;
+}
+
+// What the group needs exceeds `memory.high`: the kernel lets its tasks wait, and says so in the group's own file.
+TEST(ContainerTest, TasksThatWaitForMemoryAreHeardOf) {
+  const OwnGroup group(400 * kMiB);
+  if (!group.is_two() || ::access("/proc/pressure/memory", R_OK) != 0)
+    GTEST_SKIP() << "this kernel tells of no tasks that wait";
+  const auto outcome = group.ask([&group] {
+    if (!group.set("memory.high", std::to_string(40 * kMiB))) return false;
+    ::setenv("SNUG_CONF", "pressure:1", 1);
+    if (snug_on_pressure(note_stall, nullptr, SNUG_PRESSURE_STALL) != 0) return false;
+    constexpr size_t kNeeded = 60 * kMiB;
+    auto* const needed = static_cast<char*>(snug_malloc(kNeeded));
+    size_t at = 0;
+    return comes_true([&] {
+      for (int pages = 0; pages != 16; ++pages, at = (at + 4096) % kNeeded) needed[at] = 1;
+      return has_stalled.load();
+    });
   });
   if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
   EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);

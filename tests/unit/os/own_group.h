@@ -21,8 +21,7 @@ class OwnGroup {
                 ("snug-test-" + std::to_string(getpid()))) {
     std::error_code error;
     exists_ = std::filesystem::create_directory(folder_, error);
-    limits_ = exists_ && static_cast<bool>(std::ofstream(folder_ / (is_two_ ? "memory.max" : "memory.limit_in_bytes"))
-                                           << limit << std::flush);
+    limits_ = exists_ && set_limit(std::to_string(limit));
   }
   ~OwnGroup() {
     std::error_code error;
@@ -30,6 +29,17 @@ class OwnGroup {
   }
   OwnGroup(const OwnGroup&) = delete;
   OwnGroup& operator=(const OwnGroup&) = delete;
+
+  // Of version 2, which has more files than version 1.
+  bool is_two() const { return is_two_; }
+  // In bytes; nothing: no limit.
+  bool set_limit(const std::string& bytes) const {
+    if (is_two_) return set("memory.max", bytes.empty() ? "max" : bytes);
+    return set("memory.limit_in_bytes", bytes.empty() ? "-1" : bytes);
+  }
+  bool set(const char* file, const std::string& value) const {
+    return static_cast<bool>(std::ofstream(folder_ / file) << value << std::flush);
+  }
 
   enum class Outcome { kTrue, kFalse, kCannot };
   // What `act` says in a child of the group.
