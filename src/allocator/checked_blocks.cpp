@@ -338,7 +338,7 @@ bool destroy_checked(UserHeap& heap) noexcept {
   if (heaps.must_be_empty(heap) && if_live([](void*, size_t) { return 1; }) != 0) return false;
   if (heap.is_in_region()) {  // none of it rests, and what the program wrote there stays
     if_live([&](void* block, size_t usable) { return static_cast<void>(inspect(block, usable, kCall, &heap)), 0; });
-    return heaps.destroy(heap, [](void*) {});
+    return heaps.destroy(heap, false, [](void*) {});
   }
   void* ended = nullptr;
   if_live([&](void* block, size_t usable) {

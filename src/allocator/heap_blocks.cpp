@@ -223,7 +223,9 @@ bool destroy_heap(UserHeap& heap) {
     heap.unbind(block, allocator.large_blocks.usable_size(block));
     deallocate_outside_slabs(block, "free");
   };
-  const bool is_done = allocator.is_checked() ? destroy_checked(heap) : allocator.user_heaps.destroy(heap, free_large);
+  const bool is_done = allocator.is_checked()
+                           ? destroy_checked(heap)
+                           : allocator.user_heaps.destroy(heap, thread_cache() != nullptr, free_large);
   allocator.maintain_quietly();
   return is_done;
 }

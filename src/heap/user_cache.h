@@ -61,7 +61,7 @@ struct UserCaches {
   ListLink<UserCaches> in_all;  // of all threads, under the lock of the records
 };
 
-// The calling thread's caches; made with its first, and kept until it ends.
+// The calling thread's caches; made with its first, or when it first ends a heap, and kept until it ends.
 SNUG_HIDDEN SNUG_INITIAL_EXEC extern constinit thread_local UserCaches* own_caches;
 
 }  // namespace snug

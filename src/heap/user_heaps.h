@@ -62,9 +62,9 @@ class UserHeaps {
   UserHeap* make(const char* name, const HeapLimits& limits);
   // Ends the heap, its slabs and its caches; `free_large` is called with each large block, which is known no more.
   // False, and nothing has happened, if blocks are in use and the heap must be empty then. No other thread uses the
-  // heap. O(slabs, large blocks and caches).
+  // heap. `may_cache`: as of take(); the thread keeps a few pages. O(slabs, large blocks and caches).
   template <class FreeLarge>
-  bool destroy(UserHeap& heap, FreeLarge free_large);
+  bool destroy(UserHeap& heap, bool may_cache, FreeLarge free_large);
   bool must_be_empty(UserHeap& heap) {
     const LockGuard guard(heap.lock());
     return heap.limits().must_be_empty;
@@ -158,6 +158,7 @@ class UserHeaps {
   UserCache* cache_for(UserHeap& heap, bool may_cache);
   UserCache* find(const UserHeap& heap);
   UserCache* admit(UserHeap& heap);
+  UserCaches* ensure_own();
   UserCache* fresh_cache(UserCaches& own);
   void* refill(UserCache& cache, UserHeap& heap, size_t size_class, bool* at_limit);
   size_t make_room(UserHeap& heap, UserCache* own) SNUG_REQUIRES(heap.lock());
@@ -233,13 +234,14 @@ class SNUG_SCOPED_LOCK UserHeaps::Operation {
 };
 
 template <class FreeLarge>
-bool UserHeaps::destroy(UserHeap& heap, FreeLarge free_large) {
+bool UserHeaps::destroy(UserHeap& heap, bool may_cache, FreeLarge free_large) {
   if (!let_go_of_caches(heap)) return false;
   while (HeapLarge* const large = take_first_large(heap)) {
     void* const start = large->start;
     larges_.recycle(large);
     free_large(start);
   }
+  if (may_cache) ensure_own();
   end(heap);
   return true;
 }

@@ -35,17 +35,21 @@ UserCache* UserHeaps::cache_for(UserHeap& heap, bool may_cache) {
   return admit(heap);
 }
 
+// What the calling thread keeps of heaps; null if the OS refuses memory.
+UserCaches* UserHeaps::ensure_own() {
+  if (own_caches != nullptr) return own_caches;
+  LockGuard guard(records_lock_);
+  own_caches = own_records_.make();
+  if (own_caches == nullptr) return nullptr;
+  all_own_.push_front(own_caches);
+  stocks_.store(stocks_.load(kRelaxed) + 1, kRelaxed);
+  return own_caches;
+}
+
 UserCache* UserHeaps::admit(UserHeap& heap) {
-  if (own_caches == nullptr) {
-    LockGuard guard(records_lock_);
-    own_caches = own_records_.make();
-    if (own_caches == nullptr) return nullptr;
-    all_own_.push_front(own_caches);
-    stocks_.store(stocks_.load(kRelaxed) + 1, kRelaxed);
-  }
-  UserCaches& own = *own_caches;
-  if (exchange(own.missed, &heap) != &heap) return nullptr;
-  UserCache* const cache = fresh_cache(own);
+  UserCaches* const caches = ensure_own();
+  if (caches == nullptr || exchange(caches->missed, &heap) != &heap) return nullptr;
+  UserCache* const cache = fresh_cache(*caches);
   if (cache == nullptr) return nullptr;
   const Operation operation(*this, heap);
   cache->set_heap(&heap);
