@@ -37,11 +37,12 @@ inline std::uint64_t ticks_behind() {
 #error "snug replay has no clock for this processor"
 #endif
 
-inline std::uint64_t nanoseconds_now() {
+inline std::uint64_t nanoseconds_by(clockid_t clock) {
   timespec now;
-  read_system_clock(CLOCK_MONOTONIC, &now);
+  read_system_clock(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
+inline std::uint64_t nanoseconds_now() { return nanoseconds_by(CLOCK_MONOTONIC); }
 
 inline Moment moment_now() {
   rusage usage;

@@ -28,6 +28,8 @@ inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 inline constexpr int kPauses = 200;
 inline constexpr int kYields = 100;
 inline constexpr long kNapNanoseconds = 50'000;
+// Nanoseconds of its thread's that mallinfo2 may take beside a tenth of what was played.
+inline constexpr std::uint64_t kForMallinfo = 3'000'000'000;
 
 // Tells the processor that the thread waits.
 inline void pause_processor() {
@@ -90,6 +92,7 @@ class Player {
   bool play_run(Lane& lane);
   void start_clock();
   void end_run();
+  void read_mallinfo();
 
   void direct(const Command& command);
   void spawn(std::uint32_t lane);
@@ -109,6 +112,7 @@ class Player {
 
   Stage& stage_;
   Subject& subject_;
+  std::uint64_t mallinfo_took_ = 0;                   // nanoseconds; of the thread that has the stage for itself
   static inline constinit Player* player_ = nullptr;  // a thread gets one pointer, its lane
 };
 
@@ -184,12 +188,23 @@ template <class Subject>
 void Player<Subject>::end_run() {
   if (stage_.left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   stage_.end = moment_now();
-  stage_.has_mallinfo = subject_.read_mallinfo(stage_.mallinfo);
+  read_mallinfo();
   stage_.has_snug = subject_.read_snug(stage_.snug);
   stage_.steers_background = steers_background();
   const std::uint64_t one = 1;
   while (write(stage_.bell, &one, sizeof one) < 0) {
   }
+}
+
+// mallinfo2 goes through all free blocks of some allocators: it is asked at every window only where that is cheap.
+template <class Subject>
+void Player<Subject>::read_mallinfo() {
+  stage_.has_mallinfo = false;
+  const std::uint64_t played = stage_.played + stage_.end.nanoseconds - stage_.start.nanoseconds;
+  if (mallinfo_took_ > kForMallinfo + played / 10) return;
+  const std::uint64_t before = nanoseconds_by(CLOCK_THREAD_CPUTIME_ID);
+  stage_.has_mallinfo = subject_.read_mallinfo(stage_.mallinfo);
+  mallinfo_took_ += nanoseconds_by(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
 template <class Subject>

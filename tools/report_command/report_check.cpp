@@ -30,6 +30,12 @@ std::uint64_t most_resident(const HeapHistory& history) { return history.most_re
 using History = const HeapHistory&;
 using Owned = const OwnedSums&;
 constexpr auto kNothing = [](Owned) { return std::uint64_t{0}; };
+// Of stacks that have blocks of one class.
+constexpr auto rounding_of = [](Owned sums) {
+  std::uint64_t rounding = 0;
+  for (const auto& [takes, of_class] : sums.of_one_class) rounding += of_class.blocks * takes - of_class.bytes;
+  return rounding;
+};
 constexpr std::array kMeasures = {
     Measure{"peak", kBytes, [](History all) { return all.at_peak().bytes; },
             [](Owned sums) { return sums.at_peak.bytes; }},
@@ -47,7 +53,7 @@ constexpr std::array kMeasures = {
             [](Owned sums) { return sums.all.temporary.blocks; }},
     Measure{"copied", kBytes, [](History all) { return all.growth().copied_bytes; },
             [](Owned sums) { return sums.growth.copied_bytes; }},
-    Measure{"rounding", kBytes, [](History all) { return all.rounded_at_peak() - all.at_peak().bytes; }, kNothing},
+    Measure{"rounding", kBytes, [](History all) { return all.rounded_at_peak() - all.at_peak().bytes; }, rounding_of},
     Measure{"resident", kBytes, most_resident, kNothing}};
 
 constexpr std::array kRelations = {"<=", ">=", "<", ">"};  // the longer ones first

@@ -52,6 +52,13 @@ class ClockTest(ReplayTest):
                          r"time is still in its final RSS, [0-9.]+ MiB \(the program had 12.0 MiB as a whole when it was recorded\); "
                          "--speed recorded tells what it keeps.")
 
+    def test_an_allocator_that_tells_slowly_is_asked_seldom(self):
+        checkpoints = self.of(self.replay(self.made_up("many"), allocators=f"telling={TELLING}", MALLINFO="1.2"), "telling")["checkpoints"]
+        self.assertGreater(len(checkpoints), 6)
+        self.assertLessEqual(sum("mallinfo2" in one for one in checkpoints), 3)
+        checkpoints = self.of(self.replay(self.made_up("many"), allocators=f"telling={TELLING}"), "telling")["checkpoints"]
+        self.assertEqual(sum("mallinfo2" in one for one in checkpoints), len(checkpoints))
+
 
 if __name__ == "__main__":
     unittest.main()
