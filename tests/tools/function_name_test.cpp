@@ -34,6 +34,17 @@ TEST(FunctionName, OperatorsAndLambdasKeepTheirNames) {
   EXPECT_EQ(short_name("operator new(unsigned long)"), "operator new");
 }
 
+TEST(FunctionName, BarsLeaveLongArgumentsOut) {
+  EXPECT_EQ(bar_name("std::vector<std::pair<int, long>, std::allocator<int> >::at(unsigned long)"),
+            "std::vector<…>::at");
+  EXPECT_EQ(bar_name("void ns::fill<std::string, 4096>(std::vector<int>&) (.part.0)"), "ns::fill<…>");
+  EXPECT_EQ(bar_name("Pool<int, 4>::make<std::basic_string<char> >(int)"), "Pool<int, 4>::make<…>");
+  EXPECT_EQ(bar_name("std::map<std::string, std::string>::operator[](std::string&&)"), "std::map<…>::operator[]");
+  for (const char* name : {"bool ns::Key::operator<(ns::Key const&) const", "ns::operator<< <std::char_traits<char> >",
+                           "<alloc::vec::Vec<T> as core::clone::Clone>::clone", "<anonymous>", "a > b", "a<b", ""})
+    EXPECT_EQ(bar_name(name), short_name(name));
+}
+
 TEST(FunctionName, CopiesOfACompilerAreTheFunction) {
   EXPECT_EQ(without_clone("write(int) (.isra.0)"), "write(int)");
   EXPECT_EQ(without_clone("write(int) [clone .constprop.0] [clone .isra.0]"), "write(int)");

@@ -101,12 +101,13 @@ CallTree::CallTree(const HeapHistory& history, const Symbols& symbols, std::size
   for (const auto& [number, stack] : history.by_stack()) ordered.emplace(number, &stack);
   for (const auto& [number, stack] : ordered) {
     CallNode& leaf = nodes_[static_cast<std::size_t>(node_of(number, history.stacks(), symbols))];
-    CallSums sums{stack->all, stack->live.at_peak(history.peaks()), stack->live.live(), stack->growth, {}, {}};
+    CallSums sums{stack->all, stack->live.at_peak(history.peaks()), stack->live.live(), stack->growth, {}, {}, {}};
     const bool is_suppressed =
         suppressions != nullptr && sums.live.blocks != 0 &&
         suppressions->suppress(history.stacks().frames_of(number), history.stacks(), symbols, sums.live);
     if (!is_suppressed) sums.leaked = sums.live;
     if (!is_suppressed) sums.live_at_half = live_at(stack->series, half);
+    if (!is_suppressed) sums.live_late = live_at(stack->series, history.last_slice() / 4 * 3);
     if (stack->takes != kSeveralClasses && sums.at_peak.blocks != 0) sums.of_one_class[stack->takes] = sums.at_peak;
     leaf += sums;
     leaf.series.add(stack->series);

@@ -28,9 +28,11 @@ struct CallSums {
   BlockSums at_peak;
   BlockSums live;  // at the end
   GrowthSums growth;
-  // Of what lives at the end, what no suppression covers; and what of the same stacks lived after half of the time.
+  // Of what lives at the end, what no suppression covers; and what of the same stacks lived after half and after three
+  // quarters of the time.
   BlockSums leaked;
   BlockSums live_at_half;
+  BlockSums live_late;
   // At the peak, of stacks that have blocks of one class only; by what a block takes on snug.
   std::map<std::uint64_t, BlockSums> of_one_class = {};
 
@@ -41,6 +43,7 @@ struct CallSums {
     growth += other.growth;
     leaked += other.leaked;
     live_at_half += other.live_at_half;
+    live_late += other.live_late;
     for (const auto& [takes, sums] : other.of_one_class) of_one_class[takes] += sums;
     return *this;
   }

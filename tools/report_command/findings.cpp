@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -69,7 +70,9 @@ class Finder {
   void look_at_left(const OwnedSums& sums, const std::string& of) {
     const double share = share_of(sums.leaked.bytes, history_.at_peak().bytes);
     const std::uint64_t half = std::min(sums.live_at_half.bytes, sums.leaked.bytes);
-    const bool grows = half < sums.leaked.bytes / 4 * 3;
+    // A server that slows down leaks less and less: what still comes in the last quarter goes on coming.
+    const double late = 1 - share_of(std::min(sums.live_late.bytes, sums.leaked.bytes), sums.leaked.bytes);
+    const bool grows = late >= kLeastShare;
     // What grows has no bound: its share of the peak tells no more than how long the recording ran.
     const double told_share = grows ? share_of(sums.leaked.bytes, history_.live().live().bytes) : share;
     if (told_share < kLeastShare || sums.leaked.bytes < kLeastBytes) return;
@@ -86,12 +89,13 @@ class Finder {
           "cache, bound it.";
     } else {
       finding.advice =
-          "It has been there since the first half: tables and caches that live as long as the program look so. Look "
-          "whether it has to be so large.";
+          "Nearly all of it was there before the last quarter of the time: tables and caches that live as long as the "
+          "program look so. Look whether it has to be so large.";
     }
     finding.bytes = sums.leaked.bytes;
     finding.share = share;
-    finding.weight = share * (grows ? 2 : 0.4);
+    // A small leak is a large one a day later.
+    finding.weight = grows ? std::sqrt(share) : share * 0.4;
     put(std::move(finding));
   }
 
@@ -201,14 +205,23 @@ class Finder {
     }
     put({.kind = "rounding",
          .sentence = std::move(sentence),
-         .advice = fmt::format("A structure of at most {} bytes falls into the class below; or a map of size classes "
-                               "that is made for this program: `snug classes fit` on this recording.",
-                               count(class_below(worst.worst_size))),
+         .advice = advice_on(worst),
          .bytes = worst.waste,
          .share = share,
          .weight = share * 3,
          .size = worst.worst_size});
     node_.reset();
+  }
+
+  static std::string advice_on(const ClassWaste& of_class) {
+    const std::uint64_t below = class_below(of_class.worst_size);
+    // What is smaller than the smallest class has no class below.
+    if (below == 0)
+      return "The smallest class has no smaller: put several of these into one block, or into what points to them.";
+    return fmt::format(
+        "A structure of at most {} bytes falls into the class below; or a map of size classes that is made "
+        "for this program: `snug classes fit` on this recording.",
+        count(below));
   }
 
   void look_at_hand_overs() {

@@ -8,6 +8,7 @@ namespace snug::tool {
 namespace {
 
 constexpr std::array<std::string_view, 2> kCloneMarks = {" (.", " [clone ."};  // of llvm-symbolizer, of binutils
+constexpr std::size_t kMostOfArguments = 12;  // characters of a template's that a bar shows
 constexpr std::array<std::string_view, 4> kQualifiers = {" const", " volatile", " &", " &&"};
 
 // Where the parenthesis opens that the last character closes; npos if none does.
@@ -60,6 +61,25 @@ std::string short_name(const std::string& function) {
   if (opening == std::string_view::npos || opening == 0) return whole;
   const std::string_view shorter = name.substr(0, opening);
   return shorter.ends_with("operator") ? whole : std::string(without_result(shorter));
+}
+
+std::string bar_name(const std::string& function) {
+  const std::string name = short_name(function);
+  std::string shorter;
+  std::size_t copied = 0;  // of the name
+  int depth = 0;
+  std::size_t opening = 0;
+  for (std::size_t at = 0; at != name.size(); ++at) {
+    if (depth == 0 && std::string_view(name).substr(at).starts_with("operator")) break;
+    if (name[at] == '<' && depth++ == 0) opening = at;
+    if (name[at] != '>' || --depth != 0) continue;
+    // What begins with a bracket is a name in itself, as Rust's "<T as Trait>" and JavaScript's "<anonymous>".
+    const bool has_template = opening != 0 && name[opening - 1] != ':';
+    if (!has_template || at - opening <= kMostOfArguments) continue;
+    shorter.append(name, copied, opening - copied).append("<…>");
+    copied = at + 1;
+  }
+  return shorter.append(name, copied);
 }
 
 }  // namespace snug::tool

@@ -10,5 +10,8 @@ namespace snug::tool {
 std::string without_clone(std::string function);
 // Without parameters and result besides: "int ns::Book::find<int>(int) const" is "ns::Book::find<int>".
 std::string short_name(const std::string& function);
+// For the bar of a flame graph: long arguments of templates go as well, and only their place is left:
+// "std::vector<…>::at".
+std::string bar_name(const std::string& function);
 
 }  // namespace snug::tool

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "report_command/function_name.h"
 #include "snug/snug.h"
 #include "text/printable.h"
 
@@ -274,14 +275,19 @@ Json suppressions_json(const LeakSuppressions& suppressions) {
 
 Json nodes_json(const CallTree& tree) {
   Json names = Json::array();
+  Json bars = Json::array();  // of the flame graph; empty: the name
   Json places = Json::array();
   Json callers = Json::array();
+  Json plumbing = Json::array();
   for (const CallNode& node : tree.nodes()) {
     names.push_back(node.name);
+    const std::string bar = bar_name(node.name);
+    bars.push_back(bar == node.name ? "" : bar);
     places.push_back(node.place);
     callers.push_back(node.caller);
+    plumbing.push_back(node.is_plumbing ? 1 : 0);
   }
-  return {{"name", names}, {"place", places}, {"caller", callers}};
+  return {{"name", names}, {"bar", bars}, {"place", places}, {"caller", callers}, {"plumbing", plumbing}};
 }
 
 Json report_json(const ReportedTrace& trace, const HeapHistory& history, const CallTree& tree,

@@ -1,18 +1,21 @@
 // planted KIND: a program with one fault of its memory, which a report has to find.
 //
 //   leak      keep_session() keeps blocks of 1000 bytes that nobody frees, one each round; else it frees what it takes
+//   slowing   the same, less and less: four fifths of them in the first half of the time
 //   drip      keep_note() keeps blocks of 100 bytes that nobody frees: a hundredth of the peak, beside the temporaries
 //   of six
 //             functions
 //   storm     format_line() makes two short-lived strings for each line
 //   waste     make_row() makes rows of 4360 bytes, which lie in blocks of 4608
 //   spread    make_text() makes blocks of 4200 to 4399 bytes, which lie in blocks of 4608
+//   tiny      make_mark() makes blocks of 1 to 8 bytes, which lie in blocks of 16
 //   growth    append_all() grows a vector without reserve()
 //   handover  a thread frees what another one makes
 //   spike     load_all() holds much for a moment
 //   ring      serve() replaces blocks of any sizes, of which many are followed by one of twice their size; none grows
 //   nothing   none of these
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
@@ -64,6 +67,8 @@ struct Row {
 [[gnu::noinline]] std::unique_ptr<char[]> make_text(int number) {
   return std::make_unique<char[]>(4200 + number % 200);
 }
+
+[[gnu::noinline]] std::unique_ptr<char[]> make_mark(int number) { return std::make_unique<char[]>(1 + number % 8); }
 
 [[gnu::noinline]] std::size_t append_all() {
   std::vector<long> values;
@@ -121,6 +126,7 @@ int main(int count, char** arguments) {
   std::size_t sum = 0;
   sessions.reserve(kRounds);
   working.reserve(400);
+  std::vector<std::unique_ptr<char[]>> marks;
   rows.reserve(kRounds);
   if (kind == "handover") {
     std::thread freer(free_messages, 40'000);
@@ -130,6 +136,8 @@ int main(int count, char** arguments) {
   for (int round = 0; round < kRounds; ++round) {
     if (round < 400) working.push_back(std::make_unique<char[]>(512));
     if (kind == "leak") keep_session();
+    if (kind == "slowing")
+      while (sessions.size() < std::cbrt(round / static_cast<double>(kRounds)) * kRounds) keep_session();
     if (kind == "drip") {
       keep_note();
       sum += write_parts(round);
@@ -140,6 +148,8 @@ int main(int count, char** arguments) {
       for (int line = 0; line < 20; ++line) sum += format_line(line);
     if (kind == "waste" && round < 800) rows.push_back(make_row());
     if (kind == "spread" && round < 800) working.push_back(make_text(round));
+    if (kind == "tiny")
+      for (int i = 0; i != 20; ++i) marks.push_back(make_mark(i));
     if (kind == "growth" && round % 300 == 0) sum += append_all();
     if (kind == "ring" && round == 0) sum += serve();
     if (kind == "spike" && round == kRounds / 2) sum += load_all().size();

@@ -7,7 +7,7 @@
     held: "left at the end",
     temporary: "short-lived",
     rounding: "rounding",
-    growth: "growth",
+    growth: "copied while growing",
     handover: "handover",
     spike: "short peak",
     peak: "peak",
@@ -65,7 +65,7 @@
         {},
         element("p", { class: "kind" }, KINDS[finding.kind] || finding.kind),
         element("p", { class: "says" }, finding.sentence),
-        element("p", { class: "advice" }, finding.advice),
+        Snug.sentence(finding.advice, "advice"),
         element("p", { class: "ways" }, ...ways(finding, recording)),
       ),
       element(

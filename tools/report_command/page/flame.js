@@ -86,7 +86,7 @@
       .selectAll("g")
       .each(function place(frame) {
         this.querySelector("rect").setAttribute("width", this.getAttribute("width"));
-        this.querySelector("div").textContent = frame.data.name;
+        this.querySelector("div").textContent = frame.data.n;
       });
   }
 
@@ -212,6 +212,12 @@
     if (state.find) search();
   }
 
+  function check(text, checked, change) {
+    const box = element("input", { type: "checkbox", onchange: (event) => change(event.target.checked) });
+    box.checked = checked;
+    return element("label", { class: "check" }, box, text);
+  }
+
   function controls() {
     const units = Snug.tabs(
       "Unit",
@@ -240,21 +246,18 @@
       },
     });
     find.value = state.find;
-    const compare = recording.data.against
-      ? element(
-          "label",
-          { class: "check" },
-          element("input", {
-            type: "checkbox",
-            onchange: (event) => {
-              state.compared = event.target.checked;
-              fill();
-            },
-          }),
-          "Colour by difference to the other trace",
-        )
+    const library = recording.hasLibrary()
+      ? check("Show the libraries' own functions", recording.withLibrary, (shown) => {
+          recording.withLibrary = shown;
+          fill();
+        })
       : null;
-    if (compare) compare.firstChild.checked = state.compared;
+    const compare = recording.data.against
+      ? check("Colour by difference to the other trace", state.compared, (compared) => {
+          state.compared = compared;
+          fill();
+        })
+      : null;
     return element(
       "div",
       { class: "controls" },
@@ -270,6 +273,7 @@
       ),
       units,
       find,
+      library,
       compare,
     );
   }
@@ -293,7 +297,7 @@
     parts.found.textContent = "";
     parts.crumbs.hidden = true;
     const { from, to, all: whole } = Snug.selection;
-    const wanted = [state.tab, state.unit, whole, from, to].join();
+    const wanted = [state.tab, state.unit, recording.withLibrary, whole, from, to].join();
     const changed = wanted !== filled;
     filled = wanted;
     if (nothing) {
@@ -369,13 +373,11 @@
     if (!parts) return;
     state.tab = tab;
     state.find = "";
+    state.zoom = recording.tellerOf(node);
+    state.at = state.zoom;
     parts.graph.closest(".body").querySelector(".controls").replaceWith(controls());
     fill();
-    const frame = root && root.descendants && root.descendants().find((one) => one.data.node === node);
-    if (!frame || !chart) return;
-    zoomTo(frame);
     parts.graph.focus({ preventScroll: true });
-    setTimeout(() => focusFrame(frame), Snug.calm() ? 0 : 220); // the frames are moved and made anew by then
   }
 
   function start(of) {

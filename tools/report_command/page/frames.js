@@ -4,18 +4,20 @@
   const HUES = [20, 32, 44, 10, 50, 26, 38, 2];
 
   // own, others: the nodes' own numbers, and those of the other trace or null. A frame's children are the largest first.
-  // zoom: the node that fills the width, where it has a frame.
+  // zoom: the node that fills the width, where it has a frame. `n` is what the library writes into the bar.
   function tree(recording, own, others, zoom) {
-    const { name, place, caller } = recording.data.nodes;
+    const { name, bar, place } = recording.data.nodes;
+    const caller = recording.callers();
     const total = recording.withCalled(own);
     const theirs = others && recording.withCalled(others);
     const all = Snug.sum(own);
     const delta = others ? all - Snug.sum(others) : 0;
-    const top = { name: "all", place: "", value: all, own: 0, node: -1, children: [], delta };
+    const top = { name: "all", n: "all", place: "", value: all, own: 0, node: -1, children: [], delta };
     const made = new Array(recording.nodeCount);
     for (let node = 0; node < recording.nodeCount; ++node) {
       if (total[node] <= 0) continue;
-      const frame = { name: name[node], place: place[node], value: total[node], own: own[node], node, children: [], delta: 0 };
+      const frame = { name: name[node], n: bar[node] || name[node], place: place[node], node, delta: 0 };
+      Object.assign(frame, { value: total[node], own: own[node], children: [] });
       if (theirs) frame.delta = total[node] - theirs[node];
       made[node] = frame;
       (caller[node] < 0 ? top : made[caller[node]]).children.push(frame);

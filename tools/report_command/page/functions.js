@@ -54,7 +54,7 @@
           text: (row) => write(row.own),
           note: "what the function itself allocated",
         },
-        { title: "Share", number: true, value: (row) => row.own, text: (row) => words.share(row.own, all) },
+        { title: "Share", number: true, spare: true, value: (row) => row.own, text: (row) => words.share(row.own, all) },
         {
           title: "With called",
           number: true,
@@ -66,6 +66,7 @@
         {
           title: unit === "bytes" ? "Blocks" : "Bytes",
           number: true,
+          spare: true,
           value: (row) => row.other,
           text: (row) => writeOther(row.other),
         },

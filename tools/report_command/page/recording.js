@@ -46,6 +46,48 @@
     constructor(data) {
       Object.assign(this, { data, sliceCount: data.slices.end_ns.length, nodeCount: data.nodes.name.length });
       this.memory = new Map();
+      this.withLibrary = false; // the functions of the languages' own libraries are among those that are told of
+    }
+
+    // Through containers, allocators and wrappers programs have their memory: what these allocate is told of as their
+    // callers', and what they call as called by those. For each node the one that tells of it, and the callers of these.
+    shape() {
+      return this.remembered(`shape ${this.withLibrary}`, () => {
+        const { name, place, caller, plumbing } = this.data.nodes;
+        if (this.withLibrary || !this.hasLibrary()) return { teller: null, caller };
+        const teller = new Int32Array(this.nodeCount);
+        const callers = new Int32Array(this.nodeCount);
+        const known = new Map();
+        for (let node = 0; node < this.nodeCount; ++node) {
+          const above = caller[node] < 0 ? -1 : teller[caller[node]];
+          callers[node] = above;
+          const key = `${above}\n${name[node]}\n${place[node]}`;
+          if (!known.has(key)) known.set(key, node);
+          teller[node] = plumbing[node] && above >= 0 ? above : known.get(key);
+        }
+        return { teller, caller: callers };
+      });
+    }
+    hasLibrary() {
+      return (this.data.nodes.plumbing || []).includes(1);
+    }
+    callers() {
+      return this.shape().caller;
+    }
+    // The node that tells of another.
+    tellerOf(node) {
+      const { teller } = this.shape();
+      return teller && node >= 0 ? teller[node] : node;
+    }
+    told(own) {
+      const { teller } = this.shape();
+      if (!teller || !own) return own;
+      const made = pair(this.nodeCount);
+      for (let node = 0; node < this.nodeCount; ++node) {
+        made.bytes[teller[node]] += own.bytes[node];
+        made.blocks[teller[node]] += own.blocks[node];
+      }
+      return made;
     }
 
     begin(slice) {
@@ -117,6 +159,9 @@
     // in which it was allocated, so what is left of a selection is known as a bound: no more than is live at its end, and
     // no more than was allocated in it.
     measure(name, selection) {
+      return this.told(this.ownMeasure(name, selection));
+    }
+    ownMeasure(name, selection) {
       if (name === "peak" && selection.all) return this.atPeak();
       const sums = this.sums(selection);
       if (name === "peak") return sums.height;
@@ -154,28 +199,29 @@
     other(name) {
       const at = { allocated: 1, peak: 3, left: 5, temporary: 7 }[name];
       if (!this.data.against || !at) return null;
-      return this.remembered(`other ${name}`, () => {
+      return this.remembered(`other ${name} ${this.withLibrary}`, () => {
         const made = pair(this.nodeCount);
         const flat = this.data.against.nodes;
         for (let entry = 0; entry < flat.length; entry += 9) {
           made.bytes[flat[entry]] += flat[entry + at];
           made.blocks[flat[entry]] += flat[entry + at + 1];
         }
-        return made;
+        return this.told(made);
       });
     }
 
     // A node's own number with those of all that it called; a caller's index is smaller than its own.
     withCalled(own) {
       const total = Float64Array.from(own);
-      const { caller } = this.data.nodes;
+      const caller = this.callers();
       for (let node = this.nodeCount - 1; node >= 0; --node) if (caller[node] >= 0) total[caller[node]] += total[node];
       return total;
     }
 
     functions() {
-      return this.remembered("functions", () => {
-        const { name, place, caller } = this.data.nodes;
+      return this.remembered(`functions ${this.withLibrary}`, () => {
+        const { name, place } = this.data.nodes;
+        const caller = this.callers();
         const ids = new Map();
         const of = new Int32Array(this.nodeCount);
         const list = [];

@@ -1,6 +1,6 @@
 // Tables that the reader sorts: a press on a column's heading sorts by it, largest first, and again the other way round.
 //   columns: { title, value(row), text(row), number (right-aligned), bar (a bar in the cell, as long as its value),
-//              node(row) (an element instead of the text), note (what the heading means),
+//              node(row) (an element instead of the text), note (what the heading means), spare (left out where it is narrow),
 //              group (a heading over this column and its neighbours of the same) }
 "use strict";
 (() => {
@@ -9,8 +9,9 @@
 
   function cell(column, row, longest, first) {
     const shown = column.node ? column.node(row) : column.text(row);
+    const { number, bar, wide, spare } = column;
     const attributes = {
-      class: [column.number && "number", column.bar && "barred", column.wide && "wide"].filter(Boolean).join(" "),
+      class: [number && "number", bar && "barred", wide && "wide", spare && "spare"].filter(Boolean).join(" "),
     };
     if (first) attributes.scope = "row";
     const made = element(first ? "th" : "td", attributes, element("span", {}, shown));
@@ -51,7 +52,7 @@
     const heads = columns.map((column, index) =>
       element(
         "th",
-        { scope: "col", class: column.number ? "number" : "" },
+        { scope: "col", class: [column.number && "number", column.spare && "spare"].filter(Boolean).join(" ") },
         column.value
           ? element("button", { type: "button", title: column.note, onclick: () => press(index) }, column.title)
           : column.title,

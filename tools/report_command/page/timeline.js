@@ -5,6 +5,7 @@
   // Lines switched off in the legend. The highest of each slice follows the live line so closely that it waits to be asked for.
   const hidden = new Set(["most"]);
   const FEW = 8; // moments; fewer make no curve
+  const MOST_MISSED = 10; // moments, a second as a rule, that a line goes over
   let recording = null;
   let plots = [];
 
@@ -19,7 +20,8 @@
       { key: "rounded", label: "live with snug's rounding", color: "rounded", x, y: from0(slices.rounded_bytes), dash: [5, 4] },
     ];
     const sampled = (key, label, color, y) => {
-      if (y && y.some((value) => value !== null)) all.push({ key, label, color, x: samples.ns, y, dots: true });
+      if (y && y.some((value) => value !== null))
+        all.push({ key, label, color, dots: true, ...withGaps(samples.ns, y) });
     };
     sampled("resident", "resident (kernel)", "resident", samples.resident_bytes);
     sampled("heap", "resident, heap alone", "heap", samples.heap_bytes);
@@ -35,6 +37,24 @@
       });
     }
     return all;
+  }
+
+  // Where a line was not looked at for long, while others were, it stops: what was between is not known. For uPlot that is
+  // null; at the times of other lines this one is undefined, and goes on.
+  function withGaps(x, y) {
+    const made = { x: [], y: [] };
+    let last = null;
+    for (let at = 0; at < x.length; ++at) {
+      if (y[at] === null) continue;
+      if (last !== null && at - last > MOST_MISSED) {
+        made.x.push((x[last] + x[at]) / 2);
+        made.y.push(null);
+      }
+      made.x.push(x[at]);
+      made.y.push(y[at]);
+      last = at;
+    }
+    return made;
   }
 
   // The peak lies between two ends of slices: the line goes through it.
@@ -54,7 +74,7 @@
       stroke,
       width: line.thin ? 1 : 2,
       dash: line.dash,
-      spanGaps: true,
+      spanGaps: !line.dots,
       show: !hidden.has(line.key),
       alpha: line.thin ? 0.55 : 1,
       fill: line.fill ? Snug.plot.faint(line.color, 0.14) : undefined,
@@ -321,5 +341,5 @@
     });
   }
 
-  Snug.timeline = { start };
+  Snug.timeline = { start, withGaps };
 })();

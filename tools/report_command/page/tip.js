@@ -4,7 +4,18 @@
 (() => {
   const box = () => document.getElementById("tip");
 
+  // Where the pointer was last; what moves beneath a pointer that rests is not pointed at.
+  let at = null;
+  let rests = false;
+  const note = (event) => {
+    rests = event.type === "mouseover" && at !== null && at.x === event.clientX && at.y === event.clientY;
+    at = { x: event.clientX, y: event.clientY };
+  };
+  for (const type of ["mouseover", "mousemove", "mousedown"])
+    window.addEventListener(type, note, { capture: true, passive: true });
+
   function show(title, rows, x, y) {
+    if (rests) return;
     const made = box();
     made.replaceChildren(
       Snug.element("strong", {}, title),
