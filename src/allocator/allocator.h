@@ -95,7 +95,7 @@ struct Allocator {
   int start_profile(size_t distance);
   void stop_profile();
 
-  // Changes settings as SNUG_CONF has them, those that may_change(). 0; or, and nothing has changed, EPERM for another
+  // Changes settings as SNUG_CONF has them, those that may change. 0; or, and nothing has changed, EPERM for another
   // key or EINVAL for a mistake, which the message tells, or ENOMEM. The caller holds no lock.
   int change_settings(const char* text, Text<256>& message);
 

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocator/class_file.h"
+#include "allocator/config_value.h"
 #include "size/class_list.h"
 #include "thread/head_table.h"
 #include "thread/thread_cache.h"
@@ -99,19 +101,32 @@ struct Config {
   Reporting reporting = Reporting::kStatistics;
 };
 
-// The words of `check`.
-struct CheckingWord {
-  const char* word;
-  Checking value;
-};
-inline constexpr CheckingWord kCheckingWords[] = {
-    {"off", Checking::kOff}, {"on", Checking::kOn}, {"stacks", Checking::kStacks}, {"sample", Checking::kSample}};
+// What is said of a bad value.
+using ConfigFault = ClassFileFault;
 
-// One key, described for people and tools.
+// One key: what people and tools are told of it, and all by which its value is read, printed and changed.
 struct ConfigKey {
+  // What a value is that is none of the words; kGrowth: a size behind a +.
+  enum Kind : uint8_t { kWord, kNumber, kSize, kGrowth, kSignal, kPath, kClasses, kReport };
+  struct Word {
+    const char* word;
+    uint64_t value;
+  };
+  struct Rule {
+    Kind kind;
+    uint64_t (*load)(const Config& config) = nullptr;  // null of kPath
+    void (*store)(Config& config, uint64_t value) = nullptr;
+    uint64_t least = 0;  // of a number; of kReport what is stored with its path
+    uint64_t most = 0;
+    Word words[4] = {};
+    bool may_change = false;  // while the process runs
+  };
+
   const char* key;
   const char* unit;
   const char* help;
+  const char* expected;  // instead of a bad value
+  Rule rule;
 };
 
 inline constexpr size_t kConfigKeys = 23;
@@ -136,9 +151,10 @@ Retained retained_within(size_t memory, const Config& config, uint32_t set_keys)
 // Writes the value of the index-th key into `text` (at most `capacity` bytes with the final 0).
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity);
 
-// True if the index-th key may be changed while the process runs.
-bool may_change(size_t index);
-// Gives `config`, which other threads read, the values of such keys: those of which the bits are in `keys`.
+// Sets a key; true, or `fault` says what is wrong with the value.
+bool set_config_value(Config& config, const ConfigKey& key, ConfigValue value, ConfigFault* fault);
+
+// Gives `config`, which other threads read, the values of the keys that have their bits in `keys`, and may change.
 void take_changes(Config& config, const Config& wanted, uint32_t keys);
 
 // A function that gets a line, with its newline, about one mistake.

@@ -1,4 +1,4 @@
-// The keys of SNUG_CONF, in the order of kConfigTable. What a new one needs: docs/questions.md, "Where a change goes".
+// Sets of the keys of SNUG_CONF: a bit for each, in the order of kConfigTable.
 #pragma once
 
 #include <stddef.h>
@@ -6,33 +6,10 @@
 
 namespace snug {
 
-enum ConfigKeyIndex : size_t {
-  kClasses,
-  kSizedDelete,
-  kCache,
-  kHeaps,
-  kStores,
-  kBatch,
-  kRetain,
-  kRetainLarge,
-  kLimit,
-  kSoftLimit,
-  kPressure,
-  kPurgeAfter,
-  kIdleThread,
-  kCheck,
-  kQuarantine,
-  kProfile,
-  kProfileOut,
-  kProfileAt,
-  kProfileSignal,
-  kProfileRt,
-  kPublish,
-  kReport,
-  kServed
-};
+// The keys that are asked for by name; config_table.cpp proves the numbers.
+enum ConfigKeyIndex : size_t { kCache = 2, kRetain = 6, kRetainLarge = 7, kLimit = 8, kSoftLimit = 9, kCheck = 13 };
 
-// True if the set of keys, a bit for each, has the key.
+// True if the set of keys has the key.
 inline bool has_key(uint32_t keys, size_t key) { return (keys >> key & 1) != 0; }
 
 }  // namespace snug

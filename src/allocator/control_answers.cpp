@@ -30,7 +30,7 @@ void write_settings(os::OutputStream& out) {
     out.put(has(allocator.config_changed) ? "\tchanged\t"
             : has(allocator.config_set)   ? "\tSNUG_CONF\t"
                                           : "\tdefault\t");
-    out.put(may_change(key) ? "1\n" : "0\n");
+    out.put(kConfigTable[key].rule.may_change ? "1\n" : "0\n");
   }
 }
 

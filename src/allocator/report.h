@@ -8,7 +8,7 @@ namespace snug {
 
 // Appends one line with this process's statistics, or with only the count of its allocations, to the file that the
 // configuration names, if it names one. If that file cannot be written to, the line is lost without a word: the
-// configuration complains at the start of a path that cannot be appended to then (set_report()).
+// configuration complains at the start of a path that cannot be appended to then (set_config_value()).
 void report_statistics();
 
 // Writes one object with the statistics of this moment, all classes that have blocks, and all threads that have a

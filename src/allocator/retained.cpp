@@ -1,8 +1,7 @@
-// What of the configuration bounds the memory that is kept, and may change while the process runs.
+// What of the configuration bounds the memory that is kept.
 #include "allocator/config.h"
 #include "allocator/config_keys.h"
 #include "base/algorithm.h"
-#include "base/atomic.h"
 
 namespace snug {
 namespace {
@@ -17,18 +16,6 @@ constexpr size_t kTimesInUse = 4;
 constexpr size_t kPartByAge = 16;
 
 }  // namespace
-
-bool may_change(size_t index) {
-  return index == kRetain || index == kRetainLarge || index == kPurgeAfter || index == kLimit || index == kSoftLimit;
-}
-
-void take_changes(Config& config, const Config& wanted, uint32_t keys) {
-  if (has_key(keys, kRetain)) store_shared(config.retain, wanted.retain);
-  if (has_key(keys, kRetainLarge)) store_shared(config.retain_large, wanted.retain_large);
-  if (has_key(keys, kLimit)) store_shared(config.limit, wanted.limit);
-  if (has_key(keys, kSoftLimit)) store_shared(config.soft_limit, wanted.soft_limit);
-  if (has_key(keys, kPurgeAfter)) store_shared(config.purge_after, wanted.purge_after);
-}
 
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
   const auto is_set = [set_keys](size_t key) { return has_key(set_keys, key); };
