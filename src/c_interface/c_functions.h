@@ -14,6 +14,19 @@
 
 namespace snug {
 
+// 0, or -1 with errno.
+inline int answer(int error) {
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+// Null with errno.
+inline decltype(nullptr) refuse(int error) {
+  errno = error;
+  return nullptr;
+}
+
 SNUG_ALWAYS_INLINE void* reallocate(void* block, size_t size) {
   if (block == nullptr) [[unlikely]]
     return allocate(size);
@@ -27,20 +40,13 @@ SNUG_ALWAYS_INLINE void* reallocate(void* block, size_t size) {
 
 inline void* reallocate_array(void* block, size_t count, size_t size) {
   size_t bytes = 0;
-  if (multiply_overflows(count, size, &bytes)) {
-    errno = ENOMEM;
-    return nullptr;
-  }
+  if (multiply_overflows(count, size, &bytes)) return refuse(ENOMEM);
   return reallocate(block, bytes);
 }
 
 // aligned_alloc and memalign: an alignment that is no power of two is EINVAL.
 inline void* align(size_t alignment, size_t size) {
-  if (!is_power_of_two(alignment)) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  return allocate_aligned(alignment, size);
+  return is_power_of_two(alignment) ? allocate_aligned(alignment, size) : refuse(EINVAL);
 }
 
 // A refusal sets errno too, as with glibc.
@@ -56,10 +62,7 @@ inline void* align_to_page(size_t size) { return allocate_aligned(os::page_size(
 
 inline void* align_to_whole_pages(size_t size) {
   const size_t page = os::page_size();
-  if (size > SIZE_MAX - page) {
-    errno = ENOMEM;
-    return nullptr;
-  }
+  if (size > SIZE_MAX - page) return refuse(ENOMEM);
   return allocate_aligned(page, round_up(size == 0 ? 1 : size, page));
 }
 

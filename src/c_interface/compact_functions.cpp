@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/in_place.h"
+#include "c_interface/c_functions.h"
 #include "compact/c_heap.h"
 #include "os/clock.h"
 #include "snug/compact_heap_c.h"
@@ -18,13 +19,8 @@ using Kind = snug_compact_heap::Kind;
 
 void* allocate_record(size_t bytes) { return allocate_aligned(kCacheLine, bytes); }
 
-snug_compact_heap* fail(int error) {
-  errno = error;
-  return nullptr;
-}
-
 snug_compact_heap* create(const snug_compact_options& options) {
-  if (is_wrong(options)) return fail(EINVAL);
+  if (is_wrong(options)) return refuse(EINVAL);
   const bool in_region = options.region != nullptr;
   CompactMemory memory;
   if (in_region) {
@@ -32,13 +28,13 @@ snug_compact_heap* create(const snug_compact_options& options) {
   } else if (allocator.ensure_open()) {
     memory.heap = static_cast<snug_compact_heap*>(allocate_record(sizeof(snug_compact_heap)));
   }
-  if (memory.heap == nullptr) return fail(ENOMEM);
+  if (memory.heap == nullptr) return refuse(ENOMEM);
   auto* const heap = ::new (InPlace{memory.heap}) snug_compact_heap(kind_of(options), in_region);
   const PageSource source = in_region ? PageSource(memory.pages, memory.page_bytes)
                                       : PageSource(allocator.spans, allocator.mappings, {allocate_record, deallocate});
   if (!open_heap(*heap, options, source, memory)) {
     deallocate(heap);
-    return fail(ENOMEM);
+    return refuse(ENOMEM);
   }
   if (heap->kind == Kind::kDirect) return heap;
   snug_compact_set_not_full(heap, options.not_full);

@@ -11,6 +11,7 @@
 #include "base/algorithm.h"
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "c_interface/c_functions.h"
 #include "heap/region_map.h"
 #include "heap/user_heaps.h"
 #include "os/memory_node.h"
@@ -60,10 +61,7 @@ extern "C" {
 
 SNUG_EXPORT snug_heap* snug_heap_create(const snug_heap_options* options) {
   snug_heap_options known;
-  if (!read(options, &known) || !may_have_region(known)) {
-    errno = EINVAL;
-    return nullptr;
-  }
+  if (!read(options, &known) || !may_have_region(known)) return refuse(EINVAL);
   HeapLimits limits;
   if (known.limit != 0) limits.most = known.limit;
   if (known.soft_limit != 0) limits.soft = known.soft_limit;
@@ -72,10 +70,7 @@ SNUG_EXPORT snug_heap* snug_heap_create(const snug_heap_options* options) {
   if (known.region != nullptr) limits.most = min(limits.most, known.region_bytes);
   limits.must_be_empty = (known.flags & SNUG_HEAP_MUST_BE_EMPTY) != 0;
   if ((known.flags & SNUG_HEAP_ON_NODE) != 0) {
-    if (const int why = os::why_no_node(known.node); why != 0) {
-      errno = why;
-      return nullptr;
-    }
+    if (const int why = os::why_no_node(known.node); why != 0) return refuse(why);
     limits.node = static_cast<int>(known.node);
   }
   return outer(make_heap(known.name, limits));
@@ -93,18 +88,12 @@ SNUG_EXPORT void* snug_heap_calloc(snug_heap* heap, size_t count, size_t size) {
 }
 
 SNUG_EXPORT void* snug_heap_aligned_alloc(snug_heap* heap, size_t alignment, size_t size) {
-  if (!is_power_of_two(alignment)) {
-    errno = EINVAL;
-    return nullptr;
-  }
+  if (!is_power_of_two(alignment)) return refuse(EINVAL);
   return allocate_aligned_in(live_heap(inner(heap), "snug_heap_aligned_alloc"), alignment, size);
 }
 
 SNUG_EXPORT void* snug_heap_aligned_calloc(snug_heap* heap, size_t alignment, size_t count, size_t size) {
-  if (!is_power_of_two(alignment)) {
-    errno = EINVAL;
-    return nullptr;
-  }
+  if (!is_power_of_two(alignment)) return refuse(EINVAL);
   return allocate_aligned_zeroed_in(live_heap(inner(heap), "snug_heap_aligned_calloc"), alignment, count, size);
 }
 

@@ -6,6 +6,7 @@
 
 #include "allocator/allocator.h"
 #include "base/compiler.h"
+#include "c_interface/c_functions.h"
 
 using namespace snug;
 
@@ -18,10 +19,7 @@ uint64_t shown(size_t limit) { return limit == SIZE_MAX ? 0 : limit; }
 extern "C" {
 
 SNUG_EXPORT int snug_on_pressure(snug_pressure_callback callback, void* argument, unsigned levels) {
-  const int error = allocator.pressure.watch(callback, argument, levels);
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
+  return answer(allocator.pressure.watch(callback, argument, levels));
 }
 
 SNUG_EXPORT int snug_get_limits(struct snug_limits* limits) {

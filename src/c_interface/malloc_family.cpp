@@ -17,20 +17,20 @@ using namespace snug;
 
 namespace {
 
-struct mallinfo2 glibc_mallinfo() {
+// mallinfo's struct or mallinfo2's, which differ by what a number is in them.
+template <class Info, class Number>
+Info mallinfo_of(Number (*number)(size_t)) {
   const struct snug_mallinfo ours = gather_mallinfo();
-  struct mallinfo2 info{};
-  info.arena = ours.arena;
-  info.ordblks = ours.ordblks;
-  info.smblks = ours.smblks;
-  info.hblks = ours.hblks;
-  info.hblkhd = ours.hblkhd;
-  info.usmblks = ours.usmblks;
-  info.fsmblks = ours.fsmblks;
-  info.uordblks = ours.uordblks;
-  info.fordblks = ours.fordblks;
-  info.keepcost = ours.keepcost;
-  return info;
+  return {.arena = number(ours.arena),
+          .ordblks = number(ours.ordblks),
+          .smblks = number(ours.smblks),
+          .hblks = number(ours.hblks),
+          .hblkhd = number(ours.hblkhd),
+          .usmblks = number(ours.usmblks),
+          .fsmblks = number(ours.fsmblks),
+          .uordblks = number(ours.uordblks),
+          .fordblks = number(ours.fordblks),
+          .keepcost = number(ours.keepcost)};
 }
 
 // Opens the allocator while the program is being loaded: later the program may have set up a filter that does not allow
@@ -75,22 +75,10 @@ SNUG_EXPORT size_t malloc_usable_size(void* block) SNUG_LIBC_NOEXCEPT {
 }
 
 SNUG_EXPORT int malloc_trim(size_t pad) SNUG_LIBC_NOEXCEPT { return trim(pad) ? 1 : 0; }
-SNUG_EXPORT struct mallinfo2 mallinfo2() SNUG_LIBC_NOEXCEPT { return glibc_mallinfo(); }
-SNUG_EXPORT struct mallinfo mallinfo() SNUG_LIBC_NOEXCEPT {
-  const struct mallinfo2 wide = glibc_mallinfo();
-  struct mallinfo info{};
-  info.arena = clip(wide.arena);
-  info.ordblks = clip(wide.ordblks);
-  info.smblks = clip(wide.smblks);
-  info.hblks = clip(wide.hblks);
-  info.hblkhd = clip(wide.hblkhd);
-  info.usmblks = clip(wide.usmblks);
-  info.fsmblks = clip(wide.fsmblks);
-  info.uordblks = clip(wide.uordblks);
-  info.fordblks = clip(wide.fordblks);
-  info.keepcost = clip(wide.keepcost);
-  return info;
+SNUG_EXPORT struct mallinfo2 mallinfo2() SNUG_LIBC_NOEXCEPT {
+  return mallinfo_of<struct mallinfo2>(+[](size_t number) { return number; });
 }
+SNUG_EXPORT struct mallinfo mallinfo() SNUG_LIBC_NOEXCEPT { return mallinfo_of<struct mallinfo>(&clip); }
 SNUG_EXPORT void malloc_stats() SNUG_LIBC_NOEXCEPT { print_statistics(); }
 SNUG_EXPORT int malloc_info(int options, FILE* stream) SNUG_LIBC_NOEXCEPT { return write_malloc_info(options, stream); }
 SNUG_EXPORT int mallopt(int parameter, int value) SNUG_LIBC_NOEXCEPT { return set_option(parameter, value); }

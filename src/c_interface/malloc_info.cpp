@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "allocator/statistics.h"
+#include "c_interface/c_functions.h"
 
 namespace snug {
 namespace {
@@ -24,10 +25,7 @@ class Uncancelled {
 }  // namespace
 
 int write_malloc_info(int options, FILE* stream) {
-  if (options != 0) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (options != 0) return answer(EINVAL);
   const Uncancelled uncancelled;
   const snug_stats stats = gather_statistics();
   fprintf(stream, "<malloc version=\"snug-%s\">\n", snug_version());

@@ -1,25 +1,13 @@
 // The C interface of the sampled heap profile (include/snug/profile.h).
 #include "snug/profile.h"
 
-#include <errno.h>
-
 #include "allocator/allocator.h"
 #include "allocator/profile_output.h"
 #include "base/compiler.h"
+#include "c_interface/c_functions.h"
 #include "os/output_stream.h"
 
 using namespace snug;
-
-namespace {
-
-// 0, or -1 with errno.
-int answer(int error) {
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
-}
-
-}  // namespace
 
 extern "C" {
 

@@ -52,9 +52,7 @@ SNUG_EXPORT void* snug_reallocarray(void* block, size_t count, size_t size) {
   return reallocate_array(block, count, size);
 }
 SNUG_EXPORT void* snug_aligned_calloc(size_t alignment, size_t count, size_t size) {
-  if (is_power_of_two(alignment)) return allocate_aligned_zeroed(alignment, count, size);
-  errno = EINVAL;
-  return nullptr;
+  return is_power_of_two(alignment) ? allocate_aligned_zeroed(alignment, count, size) : refuse(EINVAL);
 }
 SNUG_EXPORT void* snug_realloc_zeroed(void* block, size_t old_size, size_t new_size) {
   if (block == nullptr) return allocate_zeroed(1, new_size);
@@ -126,10 +124,7 @@ SNUG_EXPORT int snug_config_get(size_t index, snug_config_entry* entry) {
 
 SNUG_EXPORT int snug_set(const char* settings) {
   Text<256> message;  // for tools
-  const int error = allocator.change_settings(settings, message);
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
+  return answer(allocator.change_settings(settings, message));
 }
 
 }  // extern "C"
