@@ -15,8 +15,6 @@ namespace {
 
 using State = BlockView::State;
 
-// Large blocks that are looked at in one hold of their lock.
-constexpr size_t kExtentsLookedAt = 64;
 // Threads of a heap that are named.
 constexpr size_t kMostThreads = 16;
 
@@ -255,19 +253,14 @@ class Description {
   }
 
   bool put_of_mappings(uintptr_t address) {
-    LargeExtent extents[kExtentsLookedAt];
-    size_t place = 0;
-    while (const size_t count = allocator_.mappings.copy_extents(&place, extents, kExtentsLookedAt)) {
-      for (const LargeExtent& one : ArrayView(extents, count)) {
-        if (address < one.start || address - one.start >= one.writable) continue;
-        if (address - one.start < one.usable)
-          put_large("mapping", one.start, one.usable);
-        else
-          put_free("kept");
-        return true;
-      }
-    }
-    return false;
+    return !allocator_.mappings.for_each_extent([&](const LargeExtent& one) {
+      if (address < one.start || address - one.start >= one.writable) return true;
+      if (address - one.start < one.usable)
+        put_large("mapping", one.start, one.usable);
+      else
+        put_free("kept");
+      return false;
+    });
   }
 
   bool put_of_guarded_pages(const void* address) {

@@ -296,6 +296,11 @@ int Allocator::change_settings(const char* text, Text<256>& message) {
   return 0;
 }
 
+const char* Allocator::origin_of(size_t key) const {
+  if (has_key(load_shared(config_changed), key)) return "changed";
+  return has_key(config_set, key) ? "SNUG_CONF" : "default";
+}
+
 void Allocator::before_fork() SNUG_UNPROVED {
   peak.before_fork();
   // A single thread needs no lock, and may be forking in a signal handler that has interrupted it in a hold of one.

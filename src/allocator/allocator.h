@@ -99,6 +99,9 @@ struct Allocator {
   // key or EINVAL for a mistake, which the message tells, or ENOMEM. The caller holds no lock.
   int change_settings(const char* text, Text<256>& message);
 
+  // Where a key of kConfigTable has its value from, a word for people.
+  const char* origin_of(size_t key) const;
+
   // Makes page and thread for tools, or for profiles, if they are asked for and are not there. The caller holds no
   // lock.
   void start_control();

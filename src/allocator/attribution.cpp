@@ -1,6 +1,6 @@
 #include "allocator/attribution.h"
 
-#include "allocator/allocator.h"
+#include "allocator/statistics.h"
 #include "base/algorithm.h"
 #include "base/bits.h"
 #include "os/memory.h"
@@ -8,9 +8,6 @@
 
 namespace snug {
 namespace {
-
-// Large blocks that are looked at in one hold of their lock.
-constexpr size_t kExtentsAtOnce = 64;
 
 // So much of `bytes` as `part` is of `whole`.
 uint64_t share(uint64_t bytes, double part, double whole) {
@@ -101,20 +98,15 @@ class AttributionWalk {
   }
 
   bool walk_large() {
-    LargeExtent extents[kExtentsAtOnce];
-    size_t place = 0;
-    while (const size_t count = allocator.mappings.copy_extents(&place, extents, kExtentsAtOnce)) {
-      for (size_t i = 0; i != count; ++i) {
-        const LargeExtent& one = extents[i];
-        uint64_t used = 0;
-        if (!add_resident(one.start, one.start + one.usable, &used) ||
-            !add_resident(one.start + one.usable, one.start + one.writable, &sums_.kept_large))
-          return false;
-        sums_.requested += used;
-        sums_.untouched += one.usable - min<uint64_t>(one.usable, used);
-      }
-    }
-    return true;
+    return allocator.mappings.for_each_extent([&](const LargeExtent& one) {
+      uint64_t used = 0;
+      if (!add_resident(one.start, one.start + one.usable, &used) ||
+          !add_resident(one.start + one.usable, one.start + one.writable, &sums_.kept_large))
+        return false;
+      sums_.requested += used;
+      sums_.untouched += one.usable - min<uint64_t>(one.usable, used);
+      return true;
+    });
   }
 
   bool walk_records() {
@@ -147,23 +139,18 @@ class AttributionWalk {
 // Blocks out of slabs are live, in a cache or on their way home. Which ones is not looked up: of the blocks that are
 // not live the same part counts as touched as of all blocks of their class.
 void divide_used(Attribution& attribution, RequestSizes& sizes) {
-  uint64_t cached_of[kMaxClasses] = {};
-  allocator.caches.for_each([&](const ThreadCache& cache) {
-    for (size_t c = 1; c < allocator.table->count; ++c)
-      cached_of[c] += cache.cached(c) * allocator.table->classes[c].block_size;
-  });
-  int64_t sent = 0;
-  allocator.registry.for_each([&](const SlabHeap& heap) { sent += heap.bytes_mailed(); });
+  const ClassUses uses = gather_uses([](const ThreadCache&, uint64_t) {});
+  const auto cached_of = [&](size_t c) { return uses.of[c].cached * allocator.table->classes[c].block_size; };
   uint64_t out = 0;  // live or on their way
   for (size_t c = 1; c < allocator.table->count; ++c)
-    out += attribution.classes[c].out - min(cached_of[c], attribution.classes[c].out);
+    out += attribution.classes[c].out - min(cached_of(c), attribution.classes[c].out);
   snug_memory& sums = attribution.sums;
   for (size_t c = 1; c < allocator.table->count; ++c) {
     const ClassMemory& its = attribution.classes[c];
     const auto whole = static_cast<double>(its.out);
-    const uint64_t cached = share(its.used, static_cast<double>(cached_of[c]), whole);
+    const uint64_t cached = share(its.used, static_cast<double>(cached_of(c)), whole);
     const uint64_t underway =
-        share(its.used - cached, static_cast<double>(max<int64_t>(sent, 0)), static_cast<double>(out));
+        share(its.used - cached, static_cast<double>(max<int64_t>(uses.bytes_mailed, 0)), static_cast<double>(out));
     const uint64_t live = its.used - cached - underway;
     const uint64_t requested = live == 0 ? 0 : share(live, sizes.mean(c), allocator.table->classes[c].block_size);
     sums.cached += cached;
@@ -174,7 +161,7 @@ void divide_used(Attribution& attribution, RequestSizes& sizes) {
     sums.empty_slabs += its.empty;
     // Blocks that were carved for a cache are untouched until the cache hands them out.
     const uint64_t untouched = its.out - its.used;
-    sums.untouched += untouched - share(untouched, static_cast<double>(cached_of[c]), whole);
+    sums.untouched += untouched - share(untouched, static_cast<double>(cached_of(c)), whole);
   }
 }
 

@@ -7,7 +7,6 @@
 #include "allocator/address_description.h"
 #include "allocator/allocator.h"
 #include "allocator/config.h"
-#include "allocator/config_keys.h"
 #include "allocator/profile_output.h"
 #include "allocator/refusal.h"
 #include "allocator/report.h"
@@ -21,16 +20,14 @@ void write_settings(os::OutputStream& out) {
   for (size_t key = 0; key != kConfigKeys; ++key) {
     char value[sizeof(Config::report)];
     print_config_value(allocator.config, key, value, sizeof value);
-    const auto has = [key](const uint32_t& keys) { return has_key(load_shared(keys), key); };
     out.put(kConfigTable[key].key);
     out.put("\t");
     for (char* c = value; *c != 0; ++c)
       if (static_cast<unsigned char>(*c) < ' ') *c = '?';
     out.put(value);
-    out.put(has(allocator.config_changed) ? "\tchanged\t"
-            : has(allocator.config_set)   ? "\tSNUG_CONF\t"
-                                          : "\tdefault\t");
-    out.put(kConfigTable[key].rule.may_change ? "1\n" : "0\n");
+    out.put("\t");
+    out.put(allocator.origin_of(key));
+    out.put(kConfigTable[key].rule.may_change ? "\t1\n" : "\t0\n");
   }
 }
 
@@ -44,10 +41,8 @@ int change_settings(const char* words, os::OutputStream& out) {
 // The mean number of bytes between two samples, which `words` gives in digits. Returns 0 for anything else, which
 // start_profile() refuses with EINVAL.
 size_t distance_in(const char* words) {
-  size_t distance = 0;
-  for (; *words >= '0' && *words <= '9' && distance <= SIZE_MAX / 100; ++words)
-    distance = distance * 10 + static_cast<size_t>(*words - '0');
-  return *words == 0 ? distance : 0;
+  uint64_t distance = 0;
+  return parse_number({words, strlen(words)}, SIZE_MAX, &distance) ? distance : 0;
 }
 
 }  // namespace

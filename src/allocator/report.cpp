@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "allocator/allocator.h"
 #include "allocator/figures.h"
 #include "allocator/statistics.h"
 #include "base/algorithm.h"
@@ -71,21 +70,14 @@ void add_peak(ReportLine& line, const Attribution& peak) {
   line.add("]}");
 }
 
-// One size class, of all heaps and threads.
-struct ClassUse {
-  uint64_t out = 0;     // blocks out of the slabs: live, cached, or on their way
-  uint64_t cached = 0;  // of those, blocks in thread caches
-  uint64_t slabs = 0;
-};
-
 // An object in a list.
 using ListEntry = Text<256>;
 
-void write_classes(os::OutputStream& out, const ClassUse* uses) {
+void write_classes(os::OutputStream& out, const ClassUses& uses) {
   out.put(",\"classes\":[");
   const char* before = "";
   for (size_t c = 1; c < allocator.table->count; ++c) {
-    const ClassUse& use = uses[c];
+    const ClassUse& use = uses.of[c];
     if (use.slabs == 0) continue;
     const SizeClass& sizes = allocator.table->classes[c];
     ListEntry entry;
@@ -101,26 +93,14 @@ void write_classes(os::OutputStream& out, const ClassUse* uses) {
   out.put("]");
 }
 
-// Adds up what each class has, and writes an entry for each thread.
-void write_threads(os::OutputStream& out, ClassUse* uses) {
+// Writes an entry for each thread; returns what each class has.
+ClassUses write_threads(os::OutputStream& out) {
   const LockGuard hands(allocator.background.hands());
   allocator.caches.reap_orphans();
   const CacheRevocation::Exclusive exclusive(allocator.revocation);
-  allocator.registry.for_each([&](const SlabHeap& heap) {
-    for (size_t c = 1; c < allocator.table->count; ++c) {
-      uses[c].out += heap.blocks_out(c);
-      uses[c].slabs += heap.slab_count(c);
-    }
-  });
   out.put(",\"threads_with_cache\":[");
   const char* before = "";
-  allocator.caches.for_each([&](const ThreadCache& cache) {
-    uint64_t bytes = 0;
-    for (size_t c = 1; c < allocator.table->count; ++c) {
-      const uint64_t blocks = cache.cached(c);
-      uses[c].cached += blocks;
-      bytes += blocks * allocator.table->classes[c].block_size;
-    }
+  const ClassUses uses = gather_uses([&](const ThreadCache& cache, uint64_t bytes) {
     ListEntry entry;
     entry.add(before).add("{\"allocations\":").add(cache.allocations());
     add_member(entry, "refills", cache.refills());
@@ -130,6 +110,7 @@ void write_threads(os::OutputStream& out, ClassUse* uses) {
     before = ",";
   });
   out.put("]");
+  return uses;
 }
 
 }  // namespace
@@ -157,9 +138,7 @@ void write_statistics(os::OutputStream& out, bool with_memory) {
   for (const Figure& figure : kFigures) add_member(line, figure.name, stats.*figure.value);
   add_member(line, "profile", allocator.profile.is_on() ? allocator.profile.mean() : 0);
   out.put(line.data());
-  ClassUse uses[kMaxClasses];
-  write_threads(out, uses);
-  write_classes(out, uses);
+  write_classes(out, write_threads(out));
   snug_memory memory;
   if (with_memory && gather_memory(memory)) {
     Text<1024> parts;

@@ -1,7 +1,7 @@
 #include "allocator/statistics.h"
 
-#include "allocator/allocator.h"
 #include "allocator/figures.h"
+#include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/fatal.h"
 #include "base/text.h"
@@ -24,43 +24,25 @@ void add_bytes(Text<32>& text, uint64_t bytes) {
   text.add(kMultiples[multiple]);
 }
 
-// Adds blocks outside of slabs and bytes in slabs, over all heaps.
+uint64_t without(uint64_t from, uint64_t amount) { return from - min(amount, from); }
+
+// Adds what is in slabs, and of the blocks that are out of them those that are neither on their way home nor in caches.
 void add_slabs(snug_stats& stats) {
-  allocator.registry.for_each([&](const SlabHeap& heap) {
-    stats.batches_sent += heap.batches_sent();
-    for (size_t c = 1; c < allocator.table->count; ++c) {
-      const SizeClass& sizes = allocator.table->classes[c];
-      stats.blocks_in_use += heap.blocks_out(c);
-      stats.bytes_in_use += heap.blocks_out(c) * sizes.block_size;
-      stats.bytes_in_slabs += heap.slab_count(c) * sizes.pages_per_slab * kPageSize;
-    }
-  });
-}
-
-void subtract(uint64_t& from, uint64_t amount) { from -= amount < from ? amount : from; }
-
-// Subtracts the blocks that are out of slabs but free: on their way home, or in thread caches.
-void subtract_free(snug_stats& stats) {
-  int64_t blocks_mailed = 0;
-  int64_t bytes_mailed = 0;
-  allocator.registry.for_each([&](const SlabHeap& heap) {
-    blocks_mailed += heap.blocks_mailed();
-    bytes_mailed += heap.bytes_mailed();
-  });
-  // The sums are read while other threads run, so that they may be negative for a moment.
-  const uint64_t mailed = bytes_mailed > 0 ? static_cast<uint64_t>(bytes_mailed) : 0;
-  subtract(stats.blocks_in_use, blocks_mailed > 0 ? static_cast<uint64_t>(blocks_mailed) : 0);
-  subtract(stats.bytes_in_use, mailed);
-  stats.bytes_cached += mailed;
-  allocator.caches.for_each([&](const ThreadCache& cache) {
-    for (size_t c = 1; c < allocator.table->count; ++c) {
-      const uint64_t blocks = cache.cached(c);
-      const uint64_t bytes = blocks * allocator.table->classes[c].block_size;
-      stats.bytes_cached += bytes;
-      subtract(stats.blocks_in_use, blocks);
-      subtract(stats.bytes_in_use, bytes);
-    }
-  });
+  const ClassUses uses = gather_uses([&](const ThreadCache&, uint64_t bytes) { stats.bytes_cached += bytes; });
+  uint64_t blocks_cached = 0;
+  for (size_t c = 1; c < allocator.table->count; ++c) {
+    const ClassUse& use = uses.of[c];
+    const SizeClass& sizes = allocator.table->classes[c];
+    stats.blocks_in_use += use.out;
+    stats.bytes_in_use += use.out * sizes.block_size;
+    stats.bytes_in_slabs += use.slabs * sizes.pages_per_slab * kPageSize;
+    blocks_cached += use.cached;
+  }
+  stats.batches_sent = uses.batches_sent;
+  stats.bytes_cached += static_cast<uint64_t>(max<int64_t>(uses.bytes_mailed, 0));
+  blocks_cached += static_cast<uint64_t>(max<int64_t>(uses.blocks_mailed, 0));
+  stats.blocks_in_use = without(stats.blocks_in_use, blocks_cached);
+  stats.bytes_in_use = without(stats.bytes_in_use, stats.bytes_cached);
 }
 
 }  // namespace
@@ -77,7 +59,6 @@ snug_stats gather_statistics() {
   // What is free in a cache is subtracted from what its heap counts as out.
   const CacheRevocation::Exclusive exclusive(allocator.revocation);
   add_slabs(stats);
-  subtract_free(stats);
   const LargeStatistics large = allocator.mappings.statistics();
   const SpanStatistics spans = allocator.spans.statistics();
   stats.bytes_large = large.bytes_usable + spans.bytes_in_runs;

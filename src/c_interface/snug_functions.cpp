@@ -8,10 +8,8 @@
 #include "allocator/batch.h"
 #include "allocator/blocks.h"
 #include "allocator/config.h"
-#include "allocator/config_keys.h"
 #include "allocator/moving.h"
 #include "allocator/statistics.h"
-#include "base/atomic.h"
 #include "base/fixed_array.h"
 #include "base/text.h"
 #include "c_interface/c_functions.h"
@@ -35,10 +33,6 @@ constexpr auto kVersion = [] {
   }
   return text;
 }();
-const char* origin_of(size_t key) {
-  if (has_key(load_shared(allocator.config_changed), key)) return "changed";
-  return has_key(allocator.config_set, key) ? "SNUG_CONF" : "default";
-}
 }  // namespace
 
 extern "C" {
@@ -118,7 +112,7 @@ SNUG_EXPORT int snug_config_get(size_t index, snug_config_entry* entry) {
   print_config_value(allocator.config, index, values[index], sizeof values[index]);
   print_config_value(Config(), index, defaults[index], sizeof defaults[index]);
   const ConfigKey& key = kConfigTable[index];
-  *entry = {key.key, key.unit, defaults[index], values[index], origin_of(index), key.help};
+  *entry = {key.key, key.unit, defaults[index], values[index], allocator.origin_of(index), key.help};
   return 0;
 }
 

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/fixed_array.h"
 #include "base/in_flight_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -141,10 +142,18 @@ class MappingStore {
   size_t bytes_grown() const { return written_.load(kRelaxed); }
 
   LargeStatistics statistics();
-  // Lets the caller look at every mapping, a few at a time, while mappings may come and go: writes up to `most` of
-  // those behind *place (0 at first) and advances *place; returns how many, 0 at the end. Mappings that a thread has
-  // detached are left out; one that is freed or reused meanwhile may come twice, or not at all. Takes the lock.
-  size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
+  // Calls visit(LargeExtent) for every mapping until it returns false; true if it never did. Takes the lock for a few
+  // at a time, and none for the visits, so that mappings may come and go. Those that a thread has detached are left
+  // out; one that is freed or reused meanwhile may come twice, or not at all.
+  template <class Visit>
+  bool for_each_extent(Visit visit) {
+    LargeExtent extents[64];
+    size_t place = 0;
+    while (const size_t count = copy_extents(&place, extents, sizeof extents / sizeof *extents))
+      for (const LargeExtent& one : ArrayView(extents, count))
+        if (!visit(one)) return false;
+    return true;
+  }
   // The index, as [first byte, end).
   Pair<uintptr_t, uintptr_t> index_range();
   // Null, or the broken invariant. Takes the lock. O(blocks). The held bytes are compared only while nothing is
@@ -156,6 +165,8 @@ class MappingStore {
   void unlock_after_fork() SNUG_RELEASE(lock_) { lock_.unlock_after_fork(); }
 
  private:
+  // Copies up to `most` of the mappings behind *place, 0 at first, and advances that; returns how many, 0 at the end.
+  size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
   using CacheList = List<MappedBlock, &MappedBlock::in_cache>;
   // From so many bytes on a block that is made longer gets huge pages, as a program that lengthens a block fills it.
   // Each growth backs at most one ahead of its use.
