@@ -135,8 +135,7 @@ bool Allocator::open_parts() {
   }
   if (config.idle_thread != BackgroundThreadMode::kOff) {
     background.open(config.idle_thread);
-    spans.set_wake_event(background.wake_event());
-    mappings.set_wake_event(background.wake_event());
+    spans.bounds().wake_event = mappings.bounds().wake_event = &background.wake_event();
     registry.set_wake_event(background.wake_event());
   }
   if (config.report[0] != 0 && config.reporting == Reporting::kStatistics) peak.watch(arena);
@@ -250,10 +249,8 @@ void Allocator::bound_memory() {
 
 Retained Allocator::bound_stores(uint32_t keys) {
   const Retained retained = retained_within(min(memory_limit, footprint.limit()), config, keys);
-  spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
-  mappings.bound_retention(retained.large.bytes, retained.large.by_age);
-  spans.set_purge_after(config.purge_after);
-  mappings.set_purge_after(config.purge_after);
+  spans.bounds().set(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age, config.purge_after);
+  mappings.bounds().set(retained.large.bytes, 0, retained.large.by_age, config.purge_after);
   return retained;
 }
 

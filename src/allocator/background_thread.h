@@ -17,7 +17,7 @@
 //                    their end notifies no one, so it leaves when it next wakes up. Where threads begin and end one by
 //                    one, it comes with one of them ten times a second at most.
 //
-// While it runs the stores keep more, as it purges what grows old (span/kept_by_age.h). When it leaves, it gives back
+// While it runs the stores keep more, as it purges what grows old (span/keeping.h). When it leaves, it gives back
 // at once what is then too much, and a thread that joins it waits for that.
 //
 // How it starts, not before the library has been initialised:

@@ -71,8 +71,8 @@ snug_stats gather_statistics() {
   stats.bytes_cached += heaps.cached;
   stats.bytes_in_slabs += heaps.in_slabs;
   stats.bytes_retained = spans.bytes_dirty + large.bytes_kept + allocator.user_heaps.bytes_in_stocks();
-  stats.retain = spans.retain;
-  stats.retain_large = large.retain;
+  stats.retain = allocator.spans.bounds().most();
+  stats.retain_large = allocator.mappings.bounds().most();
   stats.bytes_reserved = allocator.page_map.bytes_reserved() + allocator.page_map.bytes_of_arrays() +
                          allocator.arena.bytes_mapped() + large.bytes_mapped + large.bytes_index;
   stats.bytes_metadata = allocator.arena.bytes_used() + large.bytes_index;

@@ -13,7 +13,7 @@
 #include "base/algorithm.h"
 #include "base/units.h"
 #include "compact/block_map.h"
-#include "span/kept_budget.h"
+#include "span/given_bytes.h"
 
 namespace snug {
 

@@ -61,7 +61,7 @@ struct HeapParts {
 
   // How many pages a thread may keep: all stocks together no more than the span stores.
   size_t stock_bound() const {
-    const size_t pages = spans.retain() / kPageSize;
+    const size_t pages = spans.bounds().bytes.load(kRelaxed) / kPageSize;
     return min<size_t>(pages / max(threads.load(kRelaxed), 1u), PageStock::kMost);
   }
 };

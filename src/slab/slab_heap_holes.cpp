@@ -2,6 +2,7 @@
 // growth, and by the background thread.
 #include "base/algorithm.h"
 #include "base/at_a_time.h"
+#include "base/atomic.h"
 #include "base/fatal.h"
 #include "slab/heap_registry.h"
 #include "slab/slab_heap.h"
@@ -52,7 +53,7 @@ size_t SlabHeap::purge_holes_of(Slab& slab) {
 }
 
 bool SlabHeap::has_too_much() const {
-  return slab_bytes_ - out_bytes_ > registry_.spans().retain() * max<size_t>(1, thread_count());
+  return slab_bytes_ - out_bytes_ > registry_.spans().bounds().bytes.load(kRelaxed) * max<size_t>(1, thread_count());
 }
 
 void SlabHeap::purge_for_growth(PageCount for_pages) {

@@ -107,7 +107,7 @@ void* MappingStore::hand_out(MappedBlock* block, size_t usable) {
   bytes_usable_ += usable;
   index_.insert(block);
   if (block->written - usable > usable / kTailIgnored) keep(block);
-  if (wake_event_ != nullptr) wake_event_->summon();
+  bounds_.summon();
   return at<void>(block->start);
 }
 
@@ -115,10 +115,8 @@ void* MappingStore::hand_out(MappedBlock* block, size_t usable) {
 // gets it back each time.
 bool MappingStore::keeps_too_much() const {
   if (oldest_kept() == nullptr) return false;
-  const size_t kept = bytes_kept_.get();
   const size_t spared = cache_.empty() ? 0 : cache_.back()->kept();
-  return kept > by_age_.beyond(retain_, bytes_usable_) ||
-         kept - spared > by_age_.beyond(budget_.allowed(), bytes_usable_);
+  return keeping_.is_too_much(bytes_kept_.get(), spared, {bytes_usable_});
 }
 
 // How much of a block of that length would be written for the first time; of no block, all.
@@ -139,7 +137,7 @@ void MappingStore::write_up_to(MappedBlock* block, size_t usable) {
   const size_t more = usable - block->written;
   written_.store(bytes_grown() + more, kRelaxed);
   block->written = usable;
-  budget_.took(more, retain_);
+  keeping_.took(more, {bytes_usable_});
 }
 
 // Takes out of the cache the kept mapping of which the written length is nearest to the length asked for; null if none
@@ -164,7 +162,7 @@ LargeFree MappingStore::free(void* start) {
     MappedBlock* block = index_.find(address_of(start));
     if (block == nullptr) return reason_unknown(address_of(start));
     index_.erase(block);
-    note_use();
+    keeping_.note_use(bytes_usable_);
     bytes_usable_ -= block->usable;
     keep_no_longer(block);
     block->usable = 0;
@@ -173,11 +171,6 @@ LargeFree MappingStore::free(void* start) {
   }
   give_back_excess();
   return LargeFree::kFreed;
-}
-
-// Called before a block is freed or shortened.
-void MappingStore::note_use() {
-  if (by_age_.is_in_force()) by_age_.note(bytes_usable_, purge_after_.load(kRelaxed), os::milliseconds());
 }
 
 // What is wrong with an address that is not the start of a live block. Slow, but the process ends after one report.
@@ -233,7 +226,7 @@ void MappingStore::count_kept(MappedBlock* block) {
   block->is_kept = true;
   bytes_kept_.add(block->kept());
   note_oldest();
-  if (wake_event_ != nullptr) wake_event_->notify();
+  bounds_.notify();
 }
 
 void MappingStore::keep_no_longer(MappedBlock* block) {
@@ -271,8 +264,7 @@ LargeStatistics MappingStore::statistics() {
           bytes_mapped_,
           bytes_kept_.get(),
           index_.bytes(),
-          bytes_released_,
-          by_age_.most(retain_)};
+          bytes_released_};
 }
 
 // First the blocks of the index, then those of the cache.

@@ -1,12 +1,10 @@
 // MappingStore: the large blocks that have mappings of their own, live ones and those kept for the next request.
 //
-// A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
-// to the OS. Beside the one freed last, little is kept until memory that went back is faulted in again, and what was in
-// use of late while the background thread answers the wake event (span/kept_by_age.h). A request takes the mapping that
-// fits best; if that is much longer than was asked for, the tail is kept, as is what realloc cuts off: it serves the
-// block if that grows, or goes back, addresses too, when it is the oldest. A block that grows by realloc moves once
-// into a mapping with room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap),
-// never copies them.
+// A freed mapping stays in the cache, memory and all, until it has lain unused for too long, or too much is kept beside
+// the one freed last (span/keeping.h). A request takes the mapping that fits best; if that is much longer than was
+// asked for, the tail is kept, as is what realloc cuts off: it serves the block if that grows, or goes back, addresses
+// too, when it is the oldest. A block that grows by realloc moves once into a mapping with room to grow
+// (span/mapping.h) and then grows in place; moving carries the pages over (mremap), never copies them.
 //
 //   bytes_kept_ == sum of `kept` over the cache and the tails;   every live block is in the index or in its owner's
 //   hands, no free one is;   written_ - bytes_released_ == sum of `written` == what the footprint counts of the store
@@ -27,8 +25,7 @@
 #include "base/pair.h"
 #include "span/footprint.h"
 #include "span/huge_page_gauge.h"
-#include "span/kept_budget.h"
-#include "span/kept_by_age.h"
+#include "span/keeping.h"
 #include "span/large_index.h"
 #include "span/mapped_block.h"
 #include "span/meta_arena.h"
@@ -54,7 +51,6 @@ struct LargeStatistics {
   size_t bytes_kept = 0;    // possibly backed memory of freed blocks, and of live ones beyond their use
   size_t bytes_index = 0;
   size_t bytes_released = 0;  // so far
-  size_t retain = 0;          // the bound on bytes_kept
 };
 
 // Of one mapping, bytes: how many are its caller's (0: it is kept), and up to where it is memory.
@@ -74,27 +70,10 @@ class MappingStore {
 
   // `grown`: bytes that the span store, which cannot use what is kept here, has taken from the OS so far.
   constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const Atomic<size_t>& grown, Footprint& footprint)
-      : grown_(grown), arena_(arena), footprint_(footprint), gauge_(gauge), records_(arena) {}
+      : grown_(grown), arena_(arena), footprint_(footprint), gauge_(gauge), records_(arena), keeping_(bounds_) {}
 
-  // Before any other use.
-  void set_retention(Retention retention) {
-    bound_retention(retention.bytes);
-    set_purge_after(retention.milliseconds);
-  }
-  // Sets the time alone, while other threads may use the store.
-  void set_purge_after(uint32_t milliseconds) { purge_after_.store(milliseconds, kRelaxed); }
-  // Sets the bytes alone, while other threads may use the store. What was in use of late may stay up to `by_age` while
-  // the background thread answers the wake event.
-  void bound_retention(size_t bytes, size_t by_age = 0) {
-    by_age_.bound(by_age);
-    LockGuard guard(lock_);
-    retain_ = bytes;
-  }
-  // The wake event to notify when a block is kept; a live block summons the background thread by it.
-  void set_wake_event(WakeEvent& wake_event) {
-    wake_event_ = &wake_event;
-    by_age_.set_wake_event(wake_event);
-  }
+  // On what is kept; the setting for what is in use has no meaning here, and is 0.
+  KeptBounds& bounds() { return bounds_; }
 
   // Null if the OS refuses, the limit on the footprint, or the bound on mappings.
   void* allocate(const LargeRequest& request);
@@ -188,7 +167,6 @@ class MappingStore {
   bool promise_place() SNUG_REQUIRES(lock_);
   MappedBlock* map_block(const LargeRequest& request, size_t usable) SNUG_REQUIRES(lock_);
   void* hand_out(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
-  void note_use() SNUG_REQUIRES(lock_);
   CacheList& list_of(const MappedBlock& block) SNUG_REQUIRES(lock_) { return block.is_live() ? tails_ : cache_; }
   MappedBlock* oldest_kept() const SNUG_REQUIRES(lock_);
   void keep(MappedBlock* block) SNUG_REQUIRES(lock_);
@@ -228,9 +206,9 @@ class MappingStore {
   alignas(kCacheLine) Atomic<uint64_t> oldest_{kNoneKept};  // when the oldest kept was freed, milliseconds
   Atomic<size_t> made_way_{0};                              // for so much growth of others
   const Atomic<size_t>& grown_;
-  Atomic<uint32_t> purge_after_{Retention{}.milliseconds};
   MetaArena& arena_;
   Footprint& footprint_;
+  KeptBounds bounds_;
 
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;
@@ -239,11 +217,8 @@ class MappingStore {
   LargeIndex index_ SNUG_GUARDED_BY(lock_);
   CacheList cache_ SNUG_GUARDED_BY(lock_);  // free blocks, the oldest first
   CacheList tails_ SNUG_GUARDED_BY(lock_);  // live ones with a tail that is kept, the same
-  size_t retain_ SNUG_GUARDED_BY(lock_) = Retention{}.bytes;
-  WakeEvent* wake_event_ = nullptr;
   OwnerCounter bytes_kept_;
-  KeptBudget budget_ SNUG_GUARDED_BY(lock_);  // of what is kept beside the block freed last
-  KeptByAge by_age_;
+  Keeping keeping_ SNUG_GUARDED_BY(lock_);
   size_t bytes_usable_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_mapped_ SNUG_GUARDED_BY(lock_) = 0;
   size_t mappings_ SNUG_GUARDED_BY(lock_) = 0;          // records in use: each a mapping, or about to be

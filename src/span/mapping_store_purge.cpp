@@ -95,7 +95,7 @@ Purge MappingStore::purge_excess() {
   return give_back_oldest([this](const MappedBlock* oldest) {
     lock_.assume_held();
     if (oldest == nullptr || !keeps_too_much()) return kNotDue;
-    budget_.gave(oldest->kept(), retain_);
+    keeping_.gave(oldest->kept(), {bytes_usable_});
     return oldest->usable;
   });
 }
@@ -177,7 +177,7 @@ void MappingStore::purge_for_growth_slowly(size_t grown) {
 }
 
 bool MappingStore::is_overdue(uint32_t freed_at) const {
-  return os::milliseconds() - freed_at > purge_after_.load(kRelaxed);
+  return os::milliseconds() - freed_at > bounds_.purge_after.load(kRelaxed);
 }
 
 Purge MappingStore::purge_overdue() {
@@ -186,7 +186,7 @@ Purge MappingStore::purge_overdue() {
     if (oldest == nullptr || !is_overdue(oldest->freed_at)) return kNotDue;
     // A part only, as the calling thread waits for the system call.
     const size_t stays = without_end(*oldest, kMostByAge);
-    budget_.aged(oldest->written - stays);
+    keeping_.aged(oldest->written - stays);
     return stays;
   });
 }

@@ -41,7 +41,7 @@ void* MappingStore::resize(void* start, size_t size) {
 // Keeps the block's tail as a free block is kept, though only the block itself can use it; a tail that was kept already
 // becomes longer and stays as old as it was. The lock is dropped during system calls, here and below.
 void MappingStore::shorten(MappedBlock* block, size_t usable) {
-  note_use();
+  keeping_.note_use(bytes_usable_);
   const size_t unused = block->usable - usable;
   bytes_usable_ -= unused;
   block->usable = usable;

@@ -31,7 +31,6 @@ struct SpanStatistics {
   size_t bytes_free = 0;       // in the same, dirty or clean
   size_t bytes_purged = 0;     // so far
   size_t bytes_refaulted = 0;  // purged for their age, and taken again within a second
-  size_t retain = 0;           // bytes; the bound on what is empty and kept
   size_t runs = 0;             // live
   size_t bytes_in_runs = 0;
 };

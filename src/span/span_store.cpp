@@ -16,17 +16,6 @@ constexpr size_t kWords = kPagesPerChunk / 64;
 
 }  // namespace
 
-void SpanStore::follow(SpanStore& other) {
-  bound_retention(other.retain(), other.retain_in_use_.load(kRelaxed), other.by_age_.bound());
-  if (other.wake_event_ != nullptr) set_wake_event(*other.wake_event_);
-  uint32_t milliseconds = 0;
-  {
-    const LockGuard guard(other.lock_);
-    milliseconds = other.purge_after_;
-  }
-  set_purge_after(milliseconds);
-}
-
 Span* SpanStore::Bins::shortest(PageCount at_least) const {
   const uint32_t first = at_least.value - 1;
   for (size_t word = first / 64; word < kWords; ++word) {
@@ -219,7 +208,7 @@ void SpanStore::free(Span* span, PageCount touched) {
 
 void SpanStore::free_all(SpanBatch& batch) {
   LockGuard guard(lock_);
-  note_use();
+  keeping_.note_use(bytes_in_use());
   while (Span* span = batch.pop_front()) {
     mark_dirty(span->first, span->written);
     let_go(count_clean(*span));
@@ -298,7 +287,7 @@ void SpanStore::insert(Span* span) {
     span->freed_at = os::milliseconds();
     age_list(span->paging).push_back(span);
     note_aging(aging_pages_ + purgeable);
-    if (wake_event_ != nullptr) wake_event_->notify();
+    bounds_.notify();
   }
   dirty_pages_ += dirty;
   free_pages_ += span->pages.value;
@@ -352,7 +341,7 @@ void SpanStore::count_growth(PageId first, PageCount pages) {
   const size_t gone = chunk.count_gone(first.in_chunk(), pages);
   bytes_grown_ += clean * kPageSize;
   totals_.bytes_grown.fetch_add(clean * kPageSize, kRelaxed);
-  budget_.took(gone * kPageSize, most_kept());
+  keeping_.took(gone * kPageSize, use());
   if (!aged_.is_empty()) [[unlikely]]
     bytes_refaulted_ += aged_.took(gone * kPageSize, os::milliseconds());
 }
@@ -377,7 +366,6 @@ SpanStatistics SpanStore::statistics() {
           (free_pages_ + free_detached_) * kPageSize + ahead,
           bytes_purged_,
           bytes_refaulted_,
-          by_age_.most(retain()),
           runs_,
           run_pages_ * kPageSize};
 }

@@ -3,11 +3,10 @@
 //
 // Free spans lie in bins, one a length, those with memory behind them (dirty) apart from the clean ones: a request is
 // served by the shortest dirty span that fits, then by the shortest clean one, then from a new chunk. What is freed
-// coalesces with its neighbours and stays dirty until it is purged: when it has lain unused for the retention time, or
-// when more is kept than was faulted in again so far (span/kept_budget.h), or than the retention threshold; while the
-// background thread answers the wake event, what was in use of late may stay beside that (span/kept_by_age.h). Each
-// span that is freed purges at most one run of pages, with one madvise, and a second where that breaks a huge page; or
-// a chunk that is free as a whole, which goes with its addresses, by three system calls more.
+// coalesces with its neighbours and stays dirty until it is purged: when it has lain unused for too long, or when too
+// much is kept (span/keeping.h). Each span that is freed purges at most one run of pages, with one madvise, and a
+// second where that breaks a huge page; or a chunk that is free as a whole, which goes with its addresses, by three
+// system calls more.
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
 // and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
@@ -43,24 +42,16 @@
 #include "base/optional.h"
 #include "base/pair.h"
 #include "os/memory.h"
-#include "os/wake_event.h"
 #include "span/footprint.h"
 #include "span/given_lately.h"
 #include "span/huge_page_gauge.h"
-#include "span/kept_budget.h"
-#include "span/kept_by_age.h"
+#include "span/keeping.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
 #include "span/span.h"
 #include "span/span_counts.h"
 
 namespace snug {
-
-// How much empty memory is kept, and how long.
-struct Retention {
-  size_t bytes = size_t{64} << 20;
-  uint32_t milliseconds = 1000;
-};
 
 // What a page of a chunk is for: blocks of a class, a run, nothing at present, records, or something of a compacting
 // heap.
@@ -74,48 +65,19 @@ class SpanStore {
   // The part of a huge page, or of a span in one, that is worth breaking it for: one in so many.
   static constexpr uint32_t kPartWorthBreaking = 4;
 
-  // `number`: by which the page map tells its chunks from those of other stores.
+  // `bounds`: on what all stores together keep. `number`: by which the page map tells its chunks from those of other
+  // stores.
   constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge, Footprint& footprint,
-                      SpanTotals& totals, uint8_t number = 0)
+                      SpanTotals& totals, const KeptBounds& bounds, uint8_t number = 0)
       : page_map_(page_map),
         gauge_(gauge),
         arena_(arena),
         footprint_(footprint),
         totals_(totals),
+        bounds_(bounds),
         number_(number),
+        keeping_(bounds),
         records_(arena) {}
-
-  void set_retention(Retention retention) {
-    bound_retention(retention.bytes, retention.bytes);
-    set_purge_after(retention.milliseconds);
-  }
-  // Sets the time alone, while other threads may use the store.
-  void set_purge_after(uint32_t milliseconds) {
-    const LockGuard guard(lock_);
-    purge_after_ = milliseconds;
-  }
-  // Sets the bytes alone, while other threads may use the store: so many, or as many as are in use up to `in_use`. What
-  // was in use of late may stay up to `by_age` while the background thread answers the wake event. The bounds are for
-  // all stores together: each may keep what the others leave of them, and an even part at least.
-  void bound_retention(size_t bytes, size_t in_use, size_t by_age = 0) {
-    by_age_.bound(by_age);
-    retain_.store(bytes, kRelaxed);
-    retain_in_use_.store(in_use, kRelaxed);
-  }
-  // Sets how much is kept before any refault. Without this call that is KeptBudget::kLeast.
-  void allow(size_t bytes) {
-    const LockGuard guard(lock_);
-    budget_ = KeptBudget(bytes);
-  }
-  size_t retain() const { return retain_.load(kRelaxed); }
-  // Takes over the settings of another, before any other thread knows of this store.
-  void follow(SpanStore& other);
-  // The wake event to notify when free memory begins to age; the store summons the background thread by it once all
-  // stores together have two chunks.
-  void set_wake_event(WakeEvent& wake_event) {
-    wake_event_ = &wake_event;
-    by_age_.set_wake_event(wake_event);
-  }
 
   // A span of `pages` (1 … kPagesPerChunk); its first page's address is a multiple of `alignment` pages (a power of two
   // up to kPagesPerChunk). Null if the OS refuses, or the limit on the footprint; so below. The caller owns the entries
@@ -195,8 +157,6 @@ class SpanStore {
   Purge purge_excess();
   // True if something will be overdue some day.
   bool ages();
-  // True while the background thread looks after what is overdue; the answer may change at once.
-  bool is_looked_after() const { return by_age_.is_in_force(); }
 
   // What each page of the chunk is for; false if its addresses are not ours at present. The wilderness, and spans that
   // a thread has detached, count as free.
@@ -304,7 +264,7 @@ class SpanStore {
   void count_growth(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   size_t count_clean(const Span& span) SNUG_REQUIRES(lock_) { return span.pages.value - count_dirty(span); }
   void summon_as_due() const {
-    if (wake_event_ != nullptr && totals_.chunks.load(kRelaxed) > 1) wake_event_->summon();
+    if (totals_.chunks.load(kRelaxed) > 1) bounds_.summon();
   }
   bool hold(size_t pages) SNUG_REQUIRES(lock_);
   void hold_anyway(size_t pages) SNUG_REQUIRES(lock_);
@@ -318,8 +278,7 @@ class SpanStore {
   void count_as_missing(size_t bytes) SNUG_REQUIRES(lock_);
   Span* older_than(uint32_t milliseconds) SNUG_REQUIRES(lock_);
   size_t bytes_in_use() const SNUG_REQUIRES(lock_);
-  size_t most_kept() const SNUG_REQUIRES(lock_);
-  void note_use() SNUG_REQUIRES(lock_);
+  Keeping::Use use() const SNUG_REQUIRES(lock_);
   Span* excess() SNUG_REQUIRES(lock_);
   size_t purge_excess(Span* span) SNUG_REQUIRES(lock_);
   void purge_as_due() SNUG_REQUIRES(lock_);
@@ -334,7 +293,6 @@ class SpanStore {
   }
   uint32_t longest_dirty() SNUG_REQUIRES(lock_);
   void note_aging(size_t pages) SNUG_REQUIRES(lock_);
-  size_t part_of(size_t bound) const;
   // Needs no lock; the answer may change at once. Nothing is due then.
   bool keeps_nothing() const { return totals_.of[number_].kept.load(kRelaxed) == 0; }
   // A huge page is broken once a quarter of it is free, and not for less.
@@ -350,16 +308,12 @@ class SpanStore {
   MetaArena& arena_;
   Footprint& footprint_;
   SpanTotals& totals_;
+  const KeptBounds& bounds_;
   const uint8_t number_;
-  WakeEvent* wake_event_ = nullptr;
-  Atomic<size_t> retain_{Retention{}.bytes};
-  Atomic<size_t> retain_in_use_{Retention{}.bytes};
 
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;
-  uint32_t purge_after_ SNUG_GUARDED_BY(lock_) = Retention{}.milliseconds;
-  KeptBudget budget_ SNUG_GUARDED_BY(lock_);
-  KeptByAge by_age_;
+  Keeping keeping_ SNUG_GUARDED_BY(lock_);
   bool reserves_ SNUG_GUARDED_BY(lock_) = false;  // a thread is reserving addresses
   PageMap::Reservation newest_ SNUG_GUARDED_BY(lock_);
   // The rest of one that went back, or nothing. It comes again before others, or each that goes would take new

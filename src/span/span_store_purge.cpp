@@ -11,13 +11,6 @@
 #include "span/span_store.h"
 
 namespace snug {
-namespace {
-
-// The part of purge_after, one in so many, for which a freed span is not purged for growth, and a huge page not broken
-// for excess.
-constexpr uint32_t kLately = 10;
-
-}  // namespace
 
 // The part of the span that fills OS pages, which alone can go back, as places in its chunk: the first, and the end.
 // They are the same where it fills none.
@@ -131,7 +124,7 @@ void SpanStore::put_last(Span* span) {
 void SpanStore::free_to_os(Span* span, PageCount touched) {
   span->written = max(span->written, touched);
   LockGuard guard(lock_);
-  note_use();
+  keeping_.note_use(bytes_in_use());
   mark_dirty(span->first, span->written);
   let_go(count_clean(*span));
   if (pages_in_os_page() != 1) span = merge_neighbours(span);
@@ -182,10 +175,10 @@ void SpanStore::age_no_longer(Span* span) {
 Purge SpanStore::purge_overdue() {
   if (keeps_nothing()) return Purge::kNotDue;
   LockGuard guard(lock_);
-  Span* span = older_than(purge_after_);
+  Span* span = older_than(keeping_.age());
   if (span == nullptr) return Purge::kNotDue;
   const size_t bytes = purge_run(span);
-  budget_.aged(bytes);
+  keeping_.aged(bytes);
   aged_.gave(bytes, os::milliseconds());
   return bytes != 0 ? Purge::kDone : Purge::kRefused;
 }
@@ -197,38 +190,22 @@ bool SpanStore::ages() {
 
 size_t SpanStore::bytes_in_use() const { return (chunks_ * kPagesPerChunk - free_pages_ - free_detached_) * kPageSize; }
 
-// Of a bound that is for all stores, what the others leave, so that one busy store among idle ones keeps as much as one
-// alone; and an even part at least, so that idle ones do not leave a busy one without. What is then too much goes from
-// those that have more than their part, with their own frees or by the background thread.
-size_t SpanStore::part_of(size_t bound) const {
-  const size_t stores = totals_.stores.load(kRelaxed);
-  if (stores == 1) return bound;
-  size_t others = 0;  // pages
-  for (size_t i = 0; i != stores; ++i)
-    if (i != number_) others += totals_.of[i].kept.load(kRelaxed);
-  return max(bound / stores, bound - min(bound, others * kPageSize));
-}
-
-// The more is in use, the less what is kept beside it matters, and the more may come back.
-size_t SpanStore::most_kept() const {
-  return max(part_of(retain()), min(bytes_in_use(), part_of(retain_in_use_.load(kRelaxed))));
-}
-
-// Called before a span or run is freed.
-void SpanStore::note_use() {
-  if (by_age_.is_in_force()) by_age_.note(bytes_in_use(), purge_after_, os::milliseconds());
+Keeping::Use SpanStore::use() const {
+  Keeping::Use use{bytes_in_use(), totals_.stores.load(kRelaxed)};
+  for (size_t i = 0; i != use.stores && use.stores != 1; ++i)
+    if (i != number_) use.others_keep += totals_.of[i].kept.load(kRelaxed) * kPageSize;
+  return use;
 }
 
 // A run of what is kept beyond the bounds; null if nothing is. What is not worth its huge page does not count.
 Span* SpanStore::excess() {
-  const size_t budget = min(budget_.allowed(), most_kept());
-  if (aging_pages_ * kPageSize <= by_age_.beyond(budget, bytes_in_use(), part_of(by_age_.bound()))) return nullptr;
+  if (!keeping_.is_too_much(aging_pages_ * kPageSize, 0, use())) return nullptr;
   // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. So
   // parts of huge pages go last, and none that is young. While huge pages are dear, those that are there are kept
   // before others.
   Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
   Span* const small = age_list(Paging::kSmall).front();
-  if (chunk == nullptr && small == nullptr) return older_than(purge_after_ / kLately);
+  if (chunk == nullptr && small == nullptr) return older_than(keeping_.youth());
   return chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
 }
 
@@ -238,7 +215,7 @@ size_t SpanStore::purge_excess(Span* span) {
   size_t bytes = purge_run(span);
   Span* const small = age_list(Paging::kSmall).front();
   if (bytes == 0 && small != nullptr) bytes = purge_run(small);
-  budget_.gave(bytes, most_kept());
+  keeping_.gave(bytes, use());
   return bytes;
 }
 
@@ -251,8 +228,8 @@ Purge SpanStore::purge_excess() {
 }
 
 void SpanStore::purge_as_due() {
-  if (Span* span = older_than(purge_after_); span != nullptr) {
-    // Does not lower the budget (KeptBudget::aged), as amid frees age says little: as much is likely to be needed
+  if (Span* span = older_than(keeping_.age()); span != nullptr) {
+    // Does not lower the budget (Keeping::aged), as amid frees age says little: as much is likely to be needed
     // again.
     aged_.gave(purge_run(span), os::milliseconds());
     return;
@@ -262,19 +239,19 @@ void SpanStore::purge_as_due() {
 
 // Purges for growth: for each byte that the OS has to back anew, one byte that is kept and did not fit goes back, the
 // oldest first: a few runs for each span, the rest with the next ones. Spans freed of late stay, as they are likely to
-// fit soon. Where KeptByAge is in force, the bound falls as more is in use, and excess goes whatever its age.
+// fit soon. Where what was in use of late is kept, the bound falls as more is in use, and excess goes whatever its age.
 void SpanStore::purge_for_growth() {
   const size_t grown = bytes_grown_;
   uint32_t runs = 0;
   for (; made_way_ < grown; ++runs) {
     if (runs == kAtATime) return;
-    Span* span = older_than(purge_after_ / kLately);
+    Span* span = older_than(keeping_.youth());
     const size_t bytes = span == nullptr ? 0 : purge_run(span);
     if (bytes == 0) break;
     made_way_ += bytes;
   }
   made_way_ = max(made_way_, grown);  // there is nothing old enough to purge for the rest
-  for (; by_age_.is_in_force() && runs != kAtATime; ++runs) {
+  for (; bounds_.is_looked_after() && runs != kAtATime; ++runs) {
     Span* const span = excess();
     if (span == nullptr || purge_excess(span) == 0) return;
   }

@@ -219,7 +219,7 @@ SpanBatch SpanStore::shorten_run(Span* first, PageCount pages) {
 }
 
 void SpanStore::insert_freed(SpanBatch& batch) {
-  note_use();
+  keeping_.note_use(bytes_in_use());
   uint32_t spans = 0;
   for (; Span* span = batch.pop_front(); ++spans) {
     mark_dirty(span->first, span->pages);

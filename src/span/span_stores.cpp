@@ -26,28 +26,12 @@ bool SpanStores::make_next() {
   const size_t number = made();
   void* const memory = arena_.allocate(sizeof(SpanStore));
   if (memory == nullptr) return false;
-  auto* const store =
-      ::new (InPlace{memory}) SpanStore(arena_, page_map_, gauge_, footprint_, totals_, static_cast<uint8_t>(number));
-  store->follow(first_);
+  auto* const store = ::new (InPlace{memory})
+      SpanStore(arena_, page_map_, gauge_, footprint_, totals_, bounds_, static_cast<uint8_t>(number));
   hold_with(making_, store->lock());
   others_[number - 1].store(store, kRelease);
   totals_.stores.store(number + 1, kRelease);
   return true;
-}
-
-void SpanStores::bound_retention(size_t bytes, size_t in_use, size_t by_age) {
-  const LockGuard guard(making_);
-  for_each([&](SpanStore& store) { store.bound_retention(bytes, in_use, by_age); });
-}
-
-void SpanStores::set_purge_after(uint32_t milliseconds) {
-  const LockGuard guard(making_);
-  for_each([&](SpanStore& store) { store.set_purge_after(milliseconds); });
-}
-
-void SpanStores::set_wake_event(WakeEvent& wake_event) {
-  const LockGuard guard(making_);
-  for_each([&](SpanStore& store) { store.set_wake_event(wake_event); });
 }
 
 Span* SpanStores::allocate(uint8_t home, PageCount pages, PageCount alignment) {
@@ -160,7 +144,6 @@ SpanStatistics SpanStores::statistics() {
     all.bytes_free += one.bytes_free;
     all.bytes_purged += one.bytes_purged;
     all.bytes_refaulted += one.bytes_refaulted;
-    all.retain = max(all.retain, one.retain);
     all.runs += one.runs;
     all.bytes_in_runs += one.bytes_in_runs;
   });

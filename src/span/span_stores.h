@@ -23,9 +23,9 @@
 #include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/lock.h"
-#include "os/wake_event.h"
 #include "span/footprint.h"
 #include "span/huge_page_gauge.h"
+#include "span/keeping.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
 #include "span/span_store.h"
@@ -43,7 +43,7 @@ class SpanStores {
         page_map_(page_map),
         gauge_(gauge),
         footprint_(footprint),
-        first_(arena, page_map, gauge, footprint, totals_) {}
+        first_(arena, page_map, gauge, footprint, totals_, bounds_) {}
 
   // At most so many stores, 1 to kMost; no less than there are. Called before any thread but the first uses them.
   void bound(size_t stores) { most_ = static_cast<uint8_t>(clamp<size_t>(stores, made(), kMost)); }
@@ -56,11 +56,8 @@ class SpanStores {
   // A home for what belongs to no thread: each time the next of the stores that there are.
   uint8_t next_home() { return static_cast<uint8_t>(turn_.fetch_add(1, kRelaxed) % made()); }
 
-  // As SpanStore has them; what is kept is bounded for all together.
-  void bound_retention(size_t bytes, size_t in_use, size_t by_age);
-  void set_purge_after(uint32_t milliseconds);
-  void set_wake_event(WakeEvent& wake_event);
-  size_t retain() const { return first_.retain(); }
+  // On what all stores together keep: each may keep what the others leave of them, and an even part at least.
+  KeptBounds& bounds() { return bounds_; }
 
   // As SpanStore has them, out of the home: but what another store has dirty goes before new memory, and where the OS
   // refuses that, whatever another has.
@@ -124,7 +121,7 @@ class SpanStores {
   SpanStore& of(PageId page) { return at(page_map_.store_of(page)); }
   bool make_next() SNUG_REQUIRES(making_);
   void age_another() {
-    if (made() != 1 && !first_.is_looked_after()) age_in_turn();
+    if (made() != 1 && !bounds_.is_looked_after()) age_in_turn();
   }
   void age_in_turn();
   template <class Take>
@@ -141,10 +138,11 @@ class SpanStores {
   PageMap& page_map_;
   HugePageGauge& gauge_;
   Footprint& footprint_;
+  KeptBounds bounds_;
   uint8_t most_ = 1;
   Atomic<SpanStore*> others_[kMost - 1] = {};
 
-  // Taken to make a store, and to change settings, which are the same in all.
+  // Taken to make a store.
   alignas(kCacheLine) SharedLock making_;
   Atomic<uint32_t> turn_{0};
 

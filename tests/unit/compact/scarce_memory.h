@@ -65,7 +65,7 @@ class ScarceRecords {
 // A store of its own, of which it may have all pages itself but a few.
 class ScarceStore {
  public:
-  ScarceStore() { large_.set_retention(kForever); }
+  ScarceStore() { set_retention(large_.bounds(), kForever); }
   ~ScarceStore() {
     const SpanStatistics statistics = own_.spans.statistics();
     EXPECT_EQ(statistics.bytes_free, statistics.chunks * kChunkSize) << "no page is left";

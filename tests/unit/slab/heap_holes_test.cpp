@@ -135,7 +135,7 @@ TEST_F(HeapHolesTest, HolesMakeWayForOtherSizesOnceTheHeapHasAged) {
 // The bytes that go without the heap's ageing, as a second class dies after the round that gave back the first one's.
 size_t gone_between_rounds(size_t retain, size_t threads = 1) {
   unit::OwnHeaps own;
-  own.stores.bound_retention(retain, retain, 0);
+  unit::set_retention(own.stores.bounds(), {retain, UINT32_MAX});
   own.registry.bound(1);
   SlabHeap* heap = nullptr;
   for (size_t thread = 0; thread != threads; ++thread) heap = own.registry.acquire();
@@ -170,7 +170,7 @@ TEST_F(HeapHolesTest, WhileTooMuchIsFreeRoundsFollowEachOther) {
 
 // 16 MiB die one by one, but for one block in two thousand, and nothing is allocated any more.
 TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
-  own.stores.bound_retention(size_t{2} << 20, size_t{2} << 20, 0);
+  unit::set_retention(own.stores.bounds(), {size_t{2} << 20, UINT32_MAX});
   SlabHeap* heap = registry.acquire();
   std::vector<void*> blocks = own.take(*heap, c, (size_t{16} << 20) / own.sizes(c).block_size);
   for (void* block : blocks) *static_cast<char*>(block) = 1;
@@ -237,7 +237,7 @@ TEST_F(HeapHolesTest, ALongLookIsMadeOfManyHolds) {
 TEST_F(HeapHolesTest, NoLockOfTheHeapIsHeldWhileTheOSWorks) {
   WakeEvent wake_event;
   registry.set_wake_event(wake_event);
-  own.spans.set_retention({0, 0});  // all that is empty goes at once
+  unit::set_retention(own.stores.bounds(), {0, 0});  // all that is empty goes at once
   SlabHeap* heap = registry.acquire();
   Sparse blocks(own, *heap, c, 2);
   own.give(*heap, c, blocks.dead);

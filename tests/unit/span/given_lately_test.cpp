@@ -39,7 +39,7 @@ TEST(GivenLatelyTest, AStreamCountsAsOfItsEnd) {
 
 TEST(GivenLatelyTest, TheSpanStoreCountsWhatGoesForItsAge) {
   OwnSpans own;
-  own.spans.set_retention({SIZE_MAX, 0});
+  set_retention(own.stores.bounds(), {SIZE_MAX, 0});
   Span* span = own.spans.allocate({9});
   // What a busy machine held up for a second says nothing: again then.
   size_t refaulted_before = 0;

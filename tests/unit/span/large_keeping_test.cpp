@@ -63,7 +63,7 @@ TEST_F(MappingStoreTest, ATailGoesInItsTurn) {
 }
 
 TEST_F(FreshMappingStoreTest, ShortBlocksDoNotHoldLongMappings) {
-  large.set_retention({64 * kMiB, kForever.milliseconds});
+  set_retention(large.bounds(), {64 * kMiB, kForever.milliseconds});
   for (int i = 0; i < 100; ++i) {
     free(allocate(64 * kMiB));
     ASSERT_NE(allocate(512 * kKiB), nullptr);
@@ -109,7 +109,7 @@ TEST_F(MappingStoreTest, ATailGrowsOrEndsWithItsPlace) {
 }
 
 TEST_F(FreshMappingStoreTest, ATailGoesUntilItIsMissed) {
-  large.set_retention({64 * kMiB, kForever.milliseconds});
+  set_retention(large.bounds(), {64 * kMiB, kForever.milliseconds});
   void* block = allocate(8 * kMiB);
   const auto resize = [&](size_t bytes) { block = large.resize(block, bytes); };
   resize(4 * kMiB);
@@ -171,11 +171,11 @@ TEST_F(FreshMappingStoreTest, WhatNobodyMissesIsNotKeptAgain) {
   };
   for (int i = 0; i < 2; ++i) take_and_free_two();
   ASSERT_EQ(kept(), 16 * kMiB);
-  large.set_retention({SIZE_MAX, 1});
+  set_retention(large.bounds(), {SIZE_MAX, 1});
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   while (large.purge_overdue() == Purge::kDone) {
   }
-  large.set_retention(kForever);
+  set_retention(large.bounds(), kForever);
   take_and_free_two();
   EXPECT_EQ(kept(), 8 * kMiB);
 }

@@ -110,7 +110,7 @@ TEST_F(LargeMakingWayTest, WhatStaysIsAsOldAsItWas) {
   std::this_thread::sleep_for(std::chrono::milliseconds(40));
   free(blocks[1]);
   purge_for_growth(1);
-  large.set_retention({SIZE_MAX, 20});
+  set_retention(large.bounds(), {SIZE_MAX, 20});
   EXPECT_EQ(large.purge_overdue(), Purge::kDone);
   EXPECT_EQ(mapped(), 2 * kChunkSize);
 }
@@ -119,7 +119,7 @@ TEST_F(LargeMakingWayTest, WhatStaysIsAsOldAsItWas) {
 TEST_F(LargeMakingWayTest, WhatStaysRings) {
   free(allocate_huge(2));
   WakeEvent wake_event;
-  large.set_wake_event(wake_event);
+  large.bounds().wake_event = &wake_event;
   purge_for_growth(1);
   EXPECT_TRUE(wake_event.is_wanted());
 }
@@ -255,7 +255,7 @@ TEST_F(LargeMakingWayTest, WhatIsOnItsWayStillOwes) {
 }
 
 TEST_F(LargeMakingWayTest, WhatComesBackIsWithinTheRetention) {
-  large.set_retention({4 * kChunkSize, UINT32_MAX});
+  set_retention(large.bounds(), {4 * kChunkSize, UINT32_MAX});
   void* block = allocate_huge(2);
   free(allocate_huge(4));
   {

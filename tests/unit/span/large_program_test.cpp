@@ -18,7 +18,9 @@ constexpr size_t kOsPage = 4096;
 
 class LargeProgram {
  public:
-  explicit LargeProgram(uint64_t seed) : random_(seed) { large_.set_retention({size_t{8} << 20, UINT32_MAX}); }
+  explicit LargeProgram(uint64_t seed) : random_(seed) {
+    unit::set_retention(large_.bounds(), {size_t{8} << 20, UINT32_MAX});
+  }
 
   void step() {
     const uint64_t choice = random_() % 100;

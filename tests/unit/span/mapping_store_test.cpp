@@ -252,7 +252,7 @@ TEST_F(MappingStoreTest, KeptMappingsServeOnlyTheirAlignment) {
 }
 
 TEST_F(MappingStoreTest, BeyondTheThresholdTheOldestGoes) {
-  large.set_retention({2 * kMiB, UINT32_MAX});
+  set_retention(large.bounds(), {2 * kMiB, UINT32_MAX});
   char* blocks[4];
   for (char*& block : blocks) block = allocate(kMiB);
   for (char* block : blocks) free(block);
@@ -264,7 +264,7 @@ TEST_F(MappingStoreTest, BeyondTheThresholdTheOldestGoes) {
 }
 
 TEST_F(MappingStoreTest, WithoutRetentionKeepsNothing) {
-  large.set_retention({0, UINT32_MAX});
+  set_retention(large.bounds(), {0, UINT32_MAX});
   free(allocate(kMiB));
   EXPECT_EQ(kept(), 0u);
   EXPECT_EQ(large.statistics().bytes_mapped, 0u);
@@ -287,7 +287,7 @@ TEST_F(MappingStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
   // However long the machine stops the test, nothing is overdue before.
   const auto let_age = [this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    large.set_retention({SIZE_MAX, 1});
+    set_retention(large.bounds(), {SIZE_MAX, 1});
   };
   large.purge_as_due();
   free(allocate(kMiB));
@@ -296,7 +296,7 @@ TEST_F(MappingStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
   let_age();
   large.purge_as_due();
   EXPECT_EQ(kept(), 0u);
-  large.set_retention(kForever);
+  set_retention(large.bounds(), kForever);
   void* blocks[] = {allocate(kMiB), allocate(3 * kMiB)};
   for (void* block : blocks) free(block);
   ASSERT_EQ(allocate(kMiB), blocks[0]);
@@ -313,7 +313,7 @@ TEST_F(MappingStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
 
 TEST_F(MappingStoreTest, AgeSendsALongMappingBackInParts) {
   free(large.allocate({.size = 16 * kMiB, .alignment = kChunkSize}));
-  large.set_retention({SIZE_MAX, 1});
+  set_retention(large.bounds(), {SIZE_MAX, 1});
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   for (const size_t left : {12 * kMiB, 8 * kMiB, 4 * kMiB, size_t{0}}) {
     EXPECT_EQ(large.purge_overdue(), Purge::kDone);
@@ -330,7 +330,7 @@ TEST_F(MappingStoreTest, AgeSendsOneMappingBackAtATime) {
   EXPECT_EQ(kept(), kMiB);
   char* other = allocate(3 * kMiB);
   free(other);
-  large.set_retention({SIZE_MAX, 1});
+  set_retention(large.bounds(), {SIZE_MAX, 1});
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_EQ(large.purge_overdue(), Purge::kDone);
   expect_sound();
@@ -343,7 +343,7 @@ TEST_F(MappingStoreTest, AgeSendsOneMappingBackAtATime) {
 
 TEST_F(MappingStoreTest, RingsWhenItKeeps) {
   WakeEvent wake_event;
-  large.set_wake_event(wake_event);
+  large.bounds().wake_event = &wake_event;
   char* block = allocate(kMiB);
   EXPECT_TRUE(wake_event.is_wanted()) << "there is something to give back some day";
   ASSERT_TRUE(wake_event.claim());

@@ -16,7 +16,7 @@ inline constexpr size_t kMiB = size_t{1} << 20;
 
 class FreshMappingStoreTest : public testing::Test {
  protected:
-  FreshMappingStoreTest() { large.set_retention(kForever); }
+  FreshMappingStoreTest() { set_retention(large.bounds(), kForever); }
   void TearDown() override { expect_sound(); }
   void expect_sound() { EXPECT_STREQ(large.check(), nullptr); }
 

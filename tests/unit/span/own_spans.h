@@ -3,15 +3,25 @@
 
 #include <gtest/gtest.h>
 
+#include "base/atomic.h"
 #include "os/clock.h"
 #include "os/memory.h"
+#include "span/keeping.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
 #include "span/span_stores.h"
 
 namespace snug::unit {
 
+// How much empty memory is kept, and how long.
+struct Retention {
+  size_t bytes;
+  uint32_t milliseconds;
+};
 inline constexpr Retention kForever{SIZE_MAX, UINT32_MAX};
+inline void set_retention(KeptBounds& bounds, Retention retention) {
+  bounds.set(retention.bytes, retention.bytes, 0, retention.milliseconds);
+}
 
 // Whatever memory costs on this machine today, no huge page is compared but those that a test says are.
 constexpr HugePageGauge compares_none() { return HugePageGauge(UINT64_MAX); }
@@ -45,8 +55,8 @@ struct OwnSpans {
 
   OwnSpans() {
     if (!page_map.open()) ADD_FAILURE() << "the OS refuses a window";
-    spans.set_retention(kForever);
-    spans.allow(SIZE_MAX);
+    set_retention(stores.bounds(), kForever);
+    stores.bounds().least.store(SIZE_MAX, kRelaxed);
   }
 
   char* start_of(const Span* span) const { return page_map.start_of(span->first); }

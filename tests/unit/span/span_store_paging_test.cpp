@@ -117,7 +117,7 @@ TEST_F(SpanStorePagingTest, PartsOfAHugePageThatHasFilledAgainDoNotAge) {
   EXPECT_TRUE(own.spans.ages());
   EXPECT_EQ(wish({4})->first.in_chunk(), kPagesPerChunk * 3 / 4);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the clock is a coarse one
-  own.spans.set_retention({SIZE_MAX, 1});
+  unit::set_retention(own.stores.bounds(), {SIZE_MAX, 1});
   EXPECT_EQ(own.spans.purge_overdue(), Purge::kNotDue);
   EXPECT_FALSE(own.spans.ages());
 }
@@ -174,7 +174,7 @@ class SpanStorePagingPurgeTest : public SpanStorePagingTest {
   void free_both() {
     huge_start = own.start_of(huge);
     small_start = own.start_of(small);
-    own.spans.set_retention({kChunkSize, UINT32_MAX});
+    unit::set_retention(own.stores.bounds(), {kChunkSize, UINT32_MAX});
     own.spans.free(huge, kWhole);
     own.spans.free(small, kWhole);
   }

@@ -33,7 +33,7 @@ class SpanStoreTest : public unit::OwnSpansTest {
   // long the machine stops the test.
   void let_age() {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the clock is a coarse one
-    own.spans.set_retention({SIZE_MAX, 1});
+    unit::set_retention(own.stores.bounds(), {SIZE_MAX, 1});
   }
 };
 
@@ -188,7 +188,7 @@ TEST_F(SpanStoreTest, WhatIsFreedToTheOsIsCleanAndNothingElseGoes) {
 }
 
 TEST_F(SpanStoreTest, WithoutRetentionPurgesAtOnce) {
-  own.spans.set_retention({0, UINT32_MAX});
+  unit::set_retention(own.stores.bounds(), {0, UINT32_MAX});
   Span* span = own.spans.allocate({9});
   std::memset(own.start_of(span), 0xaa, PageCount{9}.bytes());
   own.spans.free(span, {9});
@@ -210,7 +210,7 @@ TEST_F(SpanStoreTest, WhatIsKnownOfPagesInUseTakesNoLock) {
 }
 
 TEST_F(SpanStoreTest, BeyondTheThresholdTheOldestGoesFirst) {
-  own.spans.set_retention({PageCount{25}.bytes(), UINT32_MAX});
+  unit::set_retention(own.stores.bounds(), {PageCount{25}.bytes(), UINT32_MAX});
   const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 95});
   char* oldest = own.start_of(s[0]);
   char* next = own.start_of(s[2]);
@@ -221,7 +221,7 @@ TEST_F(SpanStoreTest, BeyondTheThresholdTheOldestGoesFirst) {
 }
 
 TEST_F(SpanStoreTest, PurgesWhatHasLainLongEnough) {
-  own.spans.set_retention({SIZE_MAX, 1});
+  unit::set_retention(own.stores.bounds(), {SIZE_MAX, 1});
   const std::vector<Span*> s = fill_chunk({10, 1, 10, 107});
   own.free_touched(s[0]);
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -262,7 +262,7 @@ TEST_F(SpanStoreTest, WhatTheOsRefusesIsYoungAgain) {
 }
 
 TEST_F(SpanStoreTest, WhatDoesNotFitMakesWayForWhatIsNew) {
-  own.spans.set_retention({SIZE_MAX, 600'000});
+  unit::set_retention(own.stores.bounds(), {SIZE_MAX, 600'000});
   const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 60, 35});
   own.spans.free(s[7], {0});
   for (size_t i : {0, 2, 4}) own.free_touched(s[i]);
@@ -312,7 +312,7 @@ TEST_F(SpanStoreTest, WhatOthersGiveBackMakesNoWay) {
 
 TEST_F(SpanStoreTest, NotifiesForWhatAges) {
   WakeEvent wake_event;
-  own.spans.set_wake_event(wake_event);
+  own.stores.bounds().wake_event = &wake_event;
   const std::vector<Span*> s = fill_chunk({10, 118});
   EXPECT_FALSE(wake_event.is_wanted()) << "one chunk is nothing";
   own.spans.free(s[1], {0});

@@ -18,17 +18,11 @@ constexpr PageCount kChunk{kPagesPerChunk};
 struct SpanStoresTest : testing::Test {
   SpanStoresTest() {
     stores.bound(4);
-    stores.bound_retention(SIZE_MAX / 2, SIZE_MAX / 2, 0);
-    stores.set_purge_after(unit::kForever.milliseconds);
+    keep(SIZE_MAX / 2);
   }
   void TearDown() override { EXPECT_STREQ(stores.check(), nullptr); }
 
-  // Makes the stores up to that of the number, which keeps what is freed.
-  uint8_t home(size_t number) {
-    const uint8_t home = stores.home_of(number);
-    stores.at(home).allow(SIZE_MAX);
-    return home;
-  }
+  void keep(size_t bytes) { unit::set_retention(stores.bounds(), {bytes, UINT32_MAX}); }
   uint8_t store_of(const Span* span) const { return own.page_map.store_of(span->first); }
 
   unit::OwnSpans own;
@@ -55,7 +49,7 @@ TEST_F(SpanStoresTest, NewMemoryIsOfTheHomeAndComesBackThere) {
   std::vector<Span*> spans;
   for (size_t round = 0; round != 300; ++round)
     for (size_t number = 0; number != 4; ++number) {
-      const uint8_t at = home(number);
+      const uint8_t at = stores.home_of(number);
       spans.push_back(stores.allocate(at, {7}));
       EXPECT_EQ(store_of(spans.back()), at);
     }
@@ -75,8 +69,8 @@ TEST_F(SpanStoresTest, NewMemoryIsOfTheHomeAndComesBackThere) {
 }
 
 TEST_F(SpanStoresTest, WhatIsDirtyGoesBeforeNewMemory) {
-  const uint8_t first = home(0);
-  const uint8_t second = home(1);
+  const uint8_t first = stores.home_of(0);
+  const uint8_t second = stores.home_of(1);
   Span* const left = stores.allocate(first, {9});
   Span* const behind = stores.allocate(first, {1});
   own.touch(left, {9});
@@ -93,7 +87,7 @@ TEST_F(SpanStoresTest, WhatIsDirtyGoesBeforeNewMemory) {
 }
 
 TEST_F(SpanStoresTest, DirtyMemoryOfTheHomeGoesFirst) {
-  const uint8_t homes[] = {home(0), home(1)};
+  const uint8_t homes[] = {stores.home_of(0), stores.home_of(1)};
   Span* spans[2];
   for (size_t i = 0; i != 2; ++i) spans[i] = stores.allocate(homes[i], {5});
   for (Span* span : spans) stores.free(span, {5});
@@ -103,7 +97,7 @@ TEST_F(SpanStoresTest, DirtyMemoryOfTheHomeGoesFirst) {
 
 // They would not fit into what several stores keep each for itself.
 TEST_F(SpanStoresTest, LongRunsLieInTheFirstStore) {
-  const uint8_t homes[] = {home(0), home(1)};
+  const uint8_t homes[] = {stores.home_of(0), stores.home_of(1)};
   const PageCount length{3 * kPagesPerChunk + 11};
   std::vector<void*> runs;
   for (size_t i = 0; i != 12; ++i) {
@@ -128,7 +122,7 @@ TEST_F(SpanStoresTest, LongRunsLieInTheFirstStore) {
 TEST_F(SpanStoresTest, LongRunsInTurnTakeTheSameMemory) {
   const PageCount length{15 * kPagesPerChunk};
   for (size_t number : {0, 1, 2, 3}) {
-    void* const run = stores.allocate_run(home(number), length, {1});
+    void* const run = stores.allocate_run(stores.home_of(number), length, {1});
     ASSERT_NE(run, nullptr);
     EXPECT_TRUE(stores.free_run(run));
   }
@@ -137,7 +131,7 @@ TEST_F(SpanStoresTest, LongRunsInTurnTakeTheSameMemory) {
 
 // A run up to a chunk belongs to its home, and does not grow into what another store has behind it.
 TEST_F(SpanStoresTest, ARunDoesNotGrowIntoAnotherStore) {
-  const uint8_t second = home(1);
+  const uint8_t second = stores.home_of(1);
   void* const run = stores.allocate_run(second, kChunk, {1});
   ASSERT_NE(run, nullptr);
   const PageId first = own.page_map.page_of(run);
@@ -162,17 +156,16 @@ void fill_and_free(SpanStores& stores, unit::OwnSpans& own, std::initializer_lis
 
 TEST_F(SpanStoresTest, ABusyStoreKeepsWhatIdleOnesLeave) {
   constexpr size_t kKept = size_t{16} << 20;
-  for (size_t number : {0, 1, 2, 3}) home(number);
-  stores.bound_retention(kKept, kKept, 0);
-  EXPECT_EQ(stores.retain(), kKept);
+  for (size_t number : {0, 1, 2, 3}) stores.home_of(number);
+  keep(kKept);
   fill_and_free(stores, own, {2}, 20);
   EXPECT_EQ(stores.at(2).statistics().bytes_dirty, kKept);
 }
 
 TEST_F(SpanStoresTest, ABusyStoreHasAnEvenPartAtLeast) {
   constexpr size_t kKept = size_t{16} << 20;
-  for (size_t number : {0, 1, 2, 3}) home(number);
-  stores.bound_retention(kKept, kKept, 0);
+  for (size_t number : {0, 1, 2, 3}) stores.home_of(number);
+  keep(kKept);
   fill_and_free(stores, own, {0}, 20);
   fill_and_free(stores, own, {1}, 20);
   EXPECT_EQ(stores.at(1).statistics().bytes_dirty, kKept / 4);
@@ -184,16 +177,15 @@ TEST_F(SpanStoresTest, ABusyStoreHasAnEvenPartAtLeast) {
 
 TEST_F(SpanStoresTest, AStoreThatComesLaterHasTheSettings) {
   constexpr size_t kKept = size_t{8} << 20;
-  stores.bound_retention(kKept, kKept, 0);
-  stores.set_purge_after(0);
-  fill_and_free(stores, own, {home(0), home(1)}, 1);
-  EXPECT_EQ(stores.at(1).retain(), kKept);
-  EXPECT_NE(stores.purge_overdue(), Purge::kRefused);
+  keep(kKept);
+  const uint8_t second = stores.home_of(1);
+  fill_and_free(stores, own, {second}, 20);
+  EXPECT_EQ(stores.at(second).statistics().bytes_dirty, kKept);
 }
 
 TEST_F(SpanStoresTest, TrimLeavesThePad) {
   constexpr size_t kPad = size_t{9} << 20;
-  for (size_t number : {0, 1, 2, 3}) home(number);
+  for (size_t number : {0, 1, 2, 3}) stores.home_of(number);
   fill_and_free(stores, own, {0, 1, 2}, 4);
   EXPECT_TRUE(stores.trim(kPad));
   EXPECT_LE(stores.statistics().bytes_dirty, kPad);
@@ -201,11 +193,11 @@ TEST_F(SpanStoresTest, TrimLeavesThePad) {
 }
 
 TEST_F(SpanStoresTest, WhatIsOverdueGoesWhicheverStoreHasIt) {
-  for (size_t number : {0, 1, 2, 3}) home(number);
+  for (size_t number : {0, 1, 2, 3}) stores.home_of(number);
   fill_and_free(stores, own, {3}, 2);
   EXPECT_TRUE(stores.ages());
   EXPECT_EQ(stores.purge_overdue(), Purge::kNotDue);
-  stores.set_purge_after(0);
+  stores.bounds().purge_after.store(0, kRelaxed);
   const uint32_t now = os::milliseconds();
   while (os::milliseconds() == now) {
   }
@@ -221,7 +213,7 @@ TEST_F(SpanStoresTest, AddressesThatWentBackAreTakenAgain) {
   uint32_t end = 0;
   for (int round = 0; round != 20; ++round) {
     std::vector<Span*> spans;
-    for (size_t number : {0, 1, 2, 3}) spans.push_back(stores.allocate(home(number), kChunk));
+    for (size_t number : {0, 1, 2, 3}) spans.push_back(stores.allocate(stores.home_of(number), kChunk));
     if (round == 0) end = own.page_map.end_reserved().value;
     for (Span* span : spans) stores.free(span, {0});
     EXPECT_TRUE(stores.release_addresses());
@@ -231,10 +223,10 @@ TEST_F(SpanStoresTest, AddressesThatWentBackAreTakenAgain) {
 
 TEST_F(SpanStoresTest, TrimAndThePurgesReachAll) {
   for (size_t number : {0, 1, 2}) {
-    Span* const span = stores.allocate(home(number), kChunk);
+    Span* const span = stores.allocate(stores.home_of(number), kChunk);
     own.touch(span, kChunk);
     stores.free(span, kChunk);
-    Span* const held = stores.allocate(home(number), {1});
+    Span* const held = stores.allocate(stores.home_of(number), {1});
     EXPECT_NE(held, nullptr);
   }
   EXPECT_TRUE(stores.ages());

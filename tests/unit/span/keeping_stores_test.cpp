@@ -1,16 +1,98 @@
-// What was in use a moment ago is kept while the background thread is here.
-#include "span/kept_by_age.h"
-
+// What the span store and the mapping store keep: what was missed, and while the background thread is here what was in
+// use a moment ago.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <vector>
 
+#include "base/atomic.h"
+#include "os/wake_event.h"
+#include "span/keeping.h"
 #include "span/own_large.h"
 #include "span/own_spans.h"
 
 namespace snug::unit {
 namespace {
+
+class KeptSpansTest : public testing::Test {
+ protected:
+  KeptSpansTest() {
+    set_retention(own_.stores.bounds(), {64 * kMiB, UINT32_MAX});
+    own_.stores.bounds().least.store(KeptBounds::kLeast, kRelaxed);
+  }
+  std::vector<Span*> take(size_t bytes) {
+    std::vector<Span*> spans;
+    for (size_t taken = 0; taken < bytes; taken += PageCount{8}.bytes()) spans.push_back(own_.spans.allocate({8}));
+    return spans;
+  }
+  void free(const std::vector<Span*>& spans) {
+    for (Span* span : spans) own_.free_touched(span);
+  }
+  size_t kept_after_burst() {
+    free(take(24 * kMiB));
+    return own_.spans.statistics().bytes_dirty;
+  }
+
+  OwnSpans own_;
+};
+
+// A burst that comes again is kept from its second time on.
+TEST_F(KeptSpansTest, WhatComesAndGoesIsKeptOnceItWasMissed) {
+  EXPECT_LE(kept_after_burst(), 2 * kMiB);
+  EXPECT_GE(kept_after_burst(), 20 * kMiB);
+  EXPECT_GE(kept_after_burst(), 20 * kMiB);
+}
+
+// While a thread frees for longer than memory is kept, old memory goes at each free. What it frees then is still kept.
+TEST_F(KeptSpansTest, WhatGrowsOldAmongFreesLowersNothing) {
+  kept_after_burst();
+  kept_after_burst();
+  const std::vector<Span*> old = take(24 * kMiB);
+  const std::vector<Span*> next = take(4 * kMiB);
+  const std::vector<Span*> last = take(20 * kMiB);
+  free(old);
+  set_retention(own_.stores.bounds(), {64 * kMiB, 1});
+  usleep(10'000);
+  free(next);
+  set_retention(own_.stores.bounds(), {64 * kMiB, UINT32_MAX});
+  free(last);
+  EXPECT_GE(own_.spans.statistics().bytes_dirty, 18 * kMiB);
+}
+
+// When nobody frees, what goes for its age has not been wanted.
+TEST_F(KeptSpansTest, WhatGrowsOldUntouchedLowersWhatIsKept) {
+  kept_after_burst();
+  kept_after_burst();
+  set_retention(own_.stores.bounds(), {64 * kMiB, 1});
+  usleep(10'000);
+  while (own_.spans.purge_overdue() == Purge::kDone) {
+  }
+  set_retention(own_.stores.bounds(), {64 * kMiB, UINT32_MAX});
+  EXPECT_LE(kept_after_burst(), 2 * kMiB);
+}
+
+// However much is missed.
+TEST(KeepingInUseTest, NoMoreThanIsInUseIsKept) {
+  OwnSpans own;
+  own.stores.bounds().set(4 * kMiB, 16 * kMiB, 0, UINT32_MAX);
+  const auto allocate = [&own](size_t bytes) {
+    std::vector<Span*> spans;
+    for (size_t i = 0; i < bytes / PageCount{8}.bytes(); ++i) spans.push_back(own.spans.allocate({8}));
+    return spans;
+  };
+  const auto free = [&own](const std::vector<Span*>& spans) {
+    for (Span* span : spans) own.free_touched(span);
+    return own.spans.statistics().bytes_dirty;
+  };
+  const std::vector<Span*> some = allocate(8 * kMiB);
+  EXPECT_EQ(free(allocate(32 * kMiB)), 8 * kMiB);
+  const std::vector<Span*> more = allocate(32 * kMiB);
+  EXPECT_EQ(free(allocate(32 * kMiB)), 16 * kMiB) << "nor than the bound for that";
+  free(more);
+  EXPECT_EQ(free(some), 4 * kMiB);
+  EXPECT_STREQ(own.spans.check(), nullptr);
+}
 
 // The background thread has come.
 void answer(WakeEvent& wake_event) {
@@ -19,90 +101,12 @@ void answer(WakeEvent& wake_event) {
   wake_event.arrive();
 }
 
-class KeptByAgeTest : public testing::Test {
- protected:
-  static constexpr uint32_t kAge = 1000;
-
-  KeptByAgeTest() {
-    by_age_.set_wake_event(wake_event_);
-    by_age_.bound(1000);
-  }
-
-  WakeEvent wake_event_;
-  KeptByAge by_age_;
-};
-
-TEST_F(KeptByAgeTest, WhereNobodyIsTheBudgetDecides) {
-  by_age_.note(500, kAge, 0);
-  EXPECT_EQ(by_age_.beyond(10, 100), 10u);
-  wake_event_.invite();
-  EXPECT_EQ(by_age_.beyond(10, 100), 10u) << "a thread that is wanted is not here";
-}
-
-TEST_F(KeptByAgeTest, WhatWasInUseMayStayBesideWhatIs) {
-  answer(wake_event_);
-  by_age_.note(500, kAge, 0);
-  EXPECT_EQ(by_age_.beyond(10, 100), 410u);
-  EXPECT_EQ(by_age_.beyond(10, 500), 10u);
-  EXPECT_EQ(by_age_.beyond(10, 700), 10u) << "a higher use than any that was noted";
-  ASSERT_TRUE(wake_event_.announce());
-  EXPECT_EQ(by_age_.beyond(10, 100), 410u) << "a thread that waits will be woken";
-  wake_event_.withdraw();
-  ASSERT_TRUE(wake_event_.leave());
-  EXPECT_EQ(by_age_.beyond(10, 100), 10u) << "a thread that has left will not";
-}
-
-TEST_F(KeptByAgeTest, NoMoreThanTheBoundButTheBudget) {
-  answer(wake_event_);
-  by_age_.note(5000, kAge, 0);
-  EXPECT_EQ(by_age_.beyond(10, 100), 1000u);
-  EXPECT_EQ(by_age_.beyond(2000, 100), 2000u);
-}
-
-TEST_F(KeptByAgeTest, ThePeakIsKnownForItsAgeAndAnother) {
-  answer(wake_event_);
-  for (const uint32_t start : {0u, 5u, kAge - 1}) {
-    const uint32_t begin = 10 * kAge * (start + 1);
-    by_age_.note(100, kAge, begin);
-    by_age_.note(500, kAge, begin + start);
-    by_age_.note(100, kAge, begin + kAge + start);
-    EXPECT_EQ(by_age_.beyond(10, 100), 410u) << "an age later, after " << start;
-    by_age_.note(100, kAge, begin + 2 * kAge + start);
-    EXPECT_EQ(by_age_.beyond(10, 100), 10u) << "two ages later, after " << start;
-  }
-}
-
-TEST_F(KeptByAgeTest, ThePeakIsKnownForNoLongerHoweverSeldomSomethingIsNoted) {
-  answer(wake_event_);
-  by_age_.note(500, kAge, 0);
-  by_age_.note(100, kAge, 2 * kAge - 1);
-  EXPECT_EQ(by_age_.beyond(10, 100), 410u);
-  by_age_.note(100, kAge, 2 * kAge);
-  EXPECT_EQ(by_age_.beyond(10, 100), 10u);
-}
-
-TEST_F(KeptByAgeTest, ThePeakIsForgottenWhereNothingWasFreedForLong) {
-  answer(wake_event_);
-  by_age_.note(500, kAge, 0);
-  by_age_.note(100, kAge, 2 * kAge);
-  EXPECT_EQ(by_age_.beyond(10, 100), 10u);
-}
-
-TEST_F(KeptByAgeTest, WithoutAnAgeTheBudgetDecides) {
-  answer(wake_event_);
-  by_age_.note(500, 0, 7);
-  EXPECT_EQ(by_age_.beyond(10, 100), 10u);
-}
-
-// In the span store and the mapping store.
-
 class KeptByAgeSpansTest : public testing::Test {
  protected:
   KeptByAgeSpansTest() {
-    own_.spans.set_wake_event(wake_event_);
-    own_.spans.set_retention({64 * kMiB, UINT32_MAX});
-    own_.spans.bound_retention(64 * kMiB, 64 * kMiB, SIZE_MAX);
-    own_.spans.allow(KeptBudget::kLeast);
+    own_.stores.bounds().wake_event = &wake_event_;
+    own_.stores.bounds().set(64 * kMiB, 64 * kMiB, SIZE_MAX, UINT32_MAX);
+    own_.stores.bounds().least.store(KeptBounds::kLeast, kRelaxed);
     answer(wake_event_);
   }
   void TearDown() override { EXPECT_STREQ(own_.spans.check(), nullptr); }
@@ -184,9 +188,8 @@ TEST_F(KeptByAgeSpansTest, WhatTheOSRefusesIsNotInTheWayOfOthers) {
 
 TEST_F(FreshMappingStoreTest, ABurstStaysUntilNobodyAnswersTheEvent) {
   WakeEvent wake_event;
-  large.set_wake_event(wake_event);
-  large.set_retention({4 * kMiB, UINT32_MAX});
-  large.bound_retention(4 * kMiB, 20 * kMiB);
+  large.bounds().wake_event = &wake_event;
+  large.bounds().set(4 * kMiB, 0, 20 * kMiB, UINT32_MAX);
   answer(wake_event);
   void* blocks[] = {allocate(4 * kMiB), allocate(4 * kMiB), allocate(4 * kMiB), allocate(4 * kMiB)};
   for (void* block : blocks) free(block);
@@ -199,9 +202,8 @@ TEST_F(FreshMappingStoreTest, ABurstStaysUntilNobodyAnswersTheEvent) {
 
 TEST_F(FreshMappingStoreTest, ATailStaysUntilNobodyAnswersTheEvent) {
   WakeEvent wake_event;
-  large.set_wake_event(wake_event);
-  large.set_retention({64 * kMiB, UINT32_MAX});
-  large.bound_retention(64 * kMiB, 64 * kMiB);
+  large.bounds().wake_event = &wake_event;
+  large.bounds().set(64 * kMiB, 0, 64 * kMiB, UINT32_MAX);
   answer(wake_event);
   void* const block = allocate(16 * kMiB);
   EXPECT_EQ(large.resize(block, 4 * kMiB), block);
