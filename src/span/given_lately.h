@@ -1,8 +1,8 @@
-// GivenLately: how much of the memory that was purged for its age was taken again within a second (refaults). So much
-// had better been kept.
+// GivenLately: how much of the memory that was purged within the last second was not taken again so far.
 //
-// Purges that follow each other within a second count as made at the time of the last: the answer is no less than the
-// truth. The caller holds the lock of the store that has it. O(1).
+// Where purges follow each other the caller says whether they count as made at the time of the last, so that the answer
+// is no less than the truth, or of the first, so that it is no more. The caller holds the lock of the store that has
+// it. O(1).
 #pragma once
 
 #include <stddef.h>
@@ -14,28 +14,31 @@ namespace snug {
 
 class GivenLately {
  public:
-  static constexpr uint32_t kSoon = 1000;  // milliseconds; the same for what is taken again in huge pages
+  static constexpr uint32_t kSoon = 1000;  // milliseconds
 
+  // So many bytes were purged; with all before them, at this moment.
   void gave(size_t bytes, uint32_t now) {
-    forget(now);
-    bytes_ += bytes;
+    bytes_ = left(now) + bytes;
     since_ = now;
+  }
+  // The same, at the moment of the first of those before them.
+  void gave_more(size_t bytes, uint32_t now) {
+    const size_t before = left(now);
+    if (before == 0) since_ = now;
+    bytes_ = before + bytes;
   }
   // True if nothing was purged, so that nothing can be a refault. Does not read the clock.
   bool is_empty() const { return bytes_ == 0; }
+  size_t left(uint32_t now) const { return now - since_ > kSoon ? 0 : bytes_; }
   // So many bytes were taken from the OS. Returns how many of them count as purged within the last second.
   size_t took(size_t bytes, uint32_t now) {
-    forget(now);
-    const size_t again = min(bytes, bytes_);
-    bytes_ -= again;
+    const size_t before = left(now);
+    const size_t again = min(bytes, before);
+    bytes_ = before - again;
     return again;
   }
 
  private:
-  void forget(uint32_t now) {
-    if (now - since_ > kSoon) bytes_ = 0;
-  }
-
   size_t bytes_ = 0;
   uint32_t since_ = 0;
 };

@@ -70,7 +70,9 @@ bool SpanStore::extend_wilderness(PageCount pages) {
   for (;;) {
     if (wilderness_ != nullptr && wilderness_->pages >= pages) return true;
     const uint32_t now = os::milliseconds();
-    if (!gauge_.recommends(now) && !misses_chunk(now)) return false;
+    // Where a chunk's worth of memory went back lately, even dear huge pages are asked for: memory that is given back
+    // and taken again is cheap.
+    if (!gauge_.recommends(now) && missing_.left(now) < kChunkSize) return false;
     if (!footprint_.has_room(kChunkSize)) return false;
     if (Span* chunk = bins(Paging::kHuge, false).shortest({kPagesPerChunk}); chunk != nullptr) {
       remove(chunk);
@@ -92,16 +94,10 @@ bool SpanStore::begin_wilderness(Span* chunk) {
   count_growth(chunk->first, {kPagesPerChunk});
   mark_dirty(chunk->first, {kPagesPerChunk});
   const uint32_t now = os::milliseconds();
-  if (!refaulted_lately(now)) bytes_missing_ = 0;
-  if (bytes_missing_ == 0) return true;
-  bytes_missing_ -= min(bytes_missing_, kChunkSize);
-  refaulted_since_ = now;
+  // What is taken of it renews the moment, so that the rest may be taken as long as there is no second's break.
+  if (missing_.took(kChunkSize, now) != 0) missing_.gave(0, now);
   return true;
 }
-
-// Where a chunk's worth of memory went back lately, even dear huge pages are asked for: memory that is given back and
-// taken again is cheap.
-bool SpanStore::misses_chunk(uint32_t now) const { return bytes_missing_ >= kChunkSize && refaulted_lately(now); }
 
 void SpanStore::retire_wilderness() {
   if (wilderness_ != nullptr) insert(merge_neighbours(wilderness_));

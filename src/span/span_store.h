@@ -190,12 +190,6 @@ class SpanStore {
   Span* locate_dirty(PageCount pages, Paging paging) SNUG_REQUIRES(lock_);
   bool extend_wilderness(PageCount pages) SNUG_REQUIRES(lock_);
   bool begin_wilderness(Span* chunk) SNUG_REQUIRES(lock_);
-  // True for so long after memory has gone back to the OS, and after each huge page that takes of it again: meanwhile
-  // memory may be taken in dear huge pages.
-  bool refaulted_lately(uint32_t now) const SNUG_REQUIRES(lock_) {
-    return now - refaulted_since_ <= GivenLately::kSoon;
-  }
-  bool misses_chunk(uint32_t now) const SNUG_REQUIRES(lock_);
   // What is left of the wilderness, if any, becomes an ordinary free span. No system call.
   void retire_wilderness() SNUG_REQUIRES(lock_);
   enum class Supply { kAny, kNew };
@@ -275,7 +269,6 @@ class SpanStore {
   size_t give_back_chunk(Span* span) SNUG_REQUIRES(lock_);
   void count_purged(Chunk& chunk, uint32_t first, PageCount pages) SNUG_REQUIRES(lock_);
   void put_last(Span* span) SNUG_REQUIRES(lock_);
-  void count_as_missing(size_t bytes) SNUG_REQUIRES(lock_);
   Span* older_than(uint32_t milliseconds) SNUG_REQUIRES(lock_);
   size_t bytes_in_use() const SNUG_REQUIRES(lock_);
   Keeping::Use use() const SNUG_REQUIRES(lock_);
@@ -339,13 +332,11 @@ class SpanStore {
   size_t run_pages_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_purged_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_refaulted_ SNUG_GUARDED_BY(lock_) = 0;
-  GivenLately aged_ SNUG_GUARDED_BY(lock_);
+  GivenLately aged_ SNUG_GUARDED_BY(lock_);        // purged for its age
+  GivenLately missing_ SNUG_GUARDED_BY(lock_);     // purged, and not taken again in huge pages so far
   size_t bytes_grown_ SNUG_GUARDED_BY(lock_) = 0;  // the part of the total that is of this store
   // The part of that for which as much was purged, or nothing was left to purge.
   size_t made_way_ SNUG_GUARDED_BY(lock_) = 0;
-  size_t bytes_missing_ SNUG_GUARDED_BY(lock_) = 0;  // purged lately, and not taken again in huge pages so far
-  // Milliseconds: when the first of those was purged, or a huge page last taken.
-  uint32_t refaulted_since_ SNUG_GUARDED_BY(lock_) = 0;
   uint32_t splits_ SNUG_GUARDED_BY(lock_) = 0;  // neighbours of which only one is ours, or of different paging
 };
 

@@ -109,7 +109,7 @@ void SpanStore::count_purged(Chunk& chunk, uint32_t first, PageCount pages) {
   });
   let_go(dirty.value);
   bytes_purged_ += dirty.bytes();
-  count_as_missing(dirty.bytes());
+  missing_.gave_more(dirty.bytes(), os::milliseconds());
 }
 
 // To the end of its bin, so that the next purge tries the others first.
@@ -135,15 +135,6 @@ void SpanStore::free_to_os(Span* span, PageCount touched) {
   }
   insert(span);
   purge_run(span);
-}
-
-void SpanStore::count_as_missing(size_t bytes) {
-  const uint32_t now = os::milliseconds();
-  if (!refaulted_lately(now)) {
-    bytes_missing_ = 0;
-    refaulted_since_ = now;
-  }
-  bytes_missing_ += bytes;
 }
 
 // The oldest of what has lain unused for longer, small pages first; null if there is none.
