@@ -334,8 +334,7 @@ void empty_own_caches() {
 
 void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept {
   if (size > PTRDIFF_MAX) return out_of_memory();
-  check_start_in_slab(block,
-                      call);  // from a pointer into a block the copy would run into the next block
+  check_start_in_slab(block, call);  // from a pointer into a block the copy would run into the next one
   return moved(block, usable, size);
 }
 
@@ -391,6 +390,7 @@ const char* check(bool all_caches) {
   if (broken == nullptr) broken = allocator.caches.check();
   if (broken == nullptr) broken = allocator.user_heaps.check();
   if (broken == nullptr) broken = allocator.real_time.check(all_caches);
+  if (broken == nullptr) broken = allocator.profile.check();
   allocator.revocation.for_each_cache([&](const ThreadCache& cache) {
     if (broken == nullptr && (all_caches || &cache == thread_state.cache)) broken = cache.check();
   });

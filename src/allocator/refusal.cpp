@@ -13,7 +13,7 @@ bool give_back(size_t pad, bool from_others) {
   bool any = allocator.user_heaps.trim() != 0;
   any = allocator.registry.trim() != 0 || any;
   any = allocator.mappings.trim(pad) || any;
-  any = allocator.spans.trim(pad) || any;
+  any = allocator.spans.purge(pad, SIZE_MAX) != 0 || any;
   return any;
 }
 

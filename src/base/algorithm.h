@@ -52,13 +52,6 @@ constexpr T* find_value(T* first, T* last, const Value& value) {
   while (first != last && !(*first == value)) ++first;
   return first;
 }
-template <class T, class Holds>
-constexpr size_t count_if(const T* first, const T* last, Holds holds) {
-  size_t count = 0;
-  for (; first != last; ++first)
-    if (holds(*first)) ++count;
-  return count;
-}
 template <class T>
 constexpr bool equal(const T* first, const T* last, const T* other) {
   for (; first != last; ++first, ++other)

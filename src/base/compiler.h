@@ -5,7 +5,6 @@
 #define SNUG_NOINLINE __attribute__((noinline))
 #define SNUG_COLD __attribute__((cold, noinline))
 #define SNUG_EXPORT __attribute__((visibility("default")))
-#define SNUG_WEAK __attribute__((weak))
 // Of what another library defines, if any does. It says so that it is not hidden, as all that is not marked is in the
 // library as one file: the linker would take a hidden one for missing.
 #define SNUG_WEAK_IMPORT __attribute__((weak, visibility("default")))

@@ -1,12 +1,8 @@
 #include "os/residency.h"
 
-#include <errno.h>
 #include <stdint.h>
 
 #include "base/algorithm.h"
-#include "base/atomic.h"
-#include "base/bits.h"
-#include "base/optional.h"
 #include "os/memory.h"
 
 namespace snug::os {
@@ -17,9 +13,6 @@ constexpr uint64_t kInMemory = uint64_t{1} << 63;
 constexpr uint64_t kInSwap = uint64_t{1} << 62;
 constexpr uint64_t kOwn = uint64_t{1} << 56;
 constexpr size_t kPagesAtOnce = 256;
-
-// True for an error that may go away: too many files are open now, or the machine has no memory.
-bool may_pass(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 }  // namespace
 
@@ -44,28 +37,6 @@ bool PageMap::read(uintptr_t start, size_t count, bool has_forked, uint64_t (&in
     done += got;
   }
   return true;
-}
-
-Optional<size_t> held_pages(const void* start, size_t bytes) {
-  // Where a policy forbids the file, each attempt may be a line in the administrator's log: the first refusal is the
-  // last.
-  static Atomic<bool> was_refused{false};
-  if (was_refused.load(kRelaxed)) return kNothing;
-  PageMap map;
-  size_t held = 0;
-  for (size_t left = bytes / page_size(); left != 0;) {
-    uint64_t words[kPagesAtOnce];
-    const uintptr_t next = address_of(start) + bytes / page_size() * page_size() - left * page_size();
-    const size_t got = map.read_words(next, words, min(left, kPagesAtOnce));
-    if (got == 0) {
-      if (!may_pass(map.error())) was_refused.store(true, kRelaxed);
-      return kNothing;
-    }
-    held += static_cast<size_t>(
-        count_if(words, words + got, [](uint64_t word) { return (word & (kInMemory | kInSwap)) != 0; }));
-    left -= got;
-  }
-  return held;
 }
 
 }  // namespace snug::os

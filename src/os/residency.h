@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/optional.h"
 #include "os/input_file.h"
 
 namespace snug::os {
@@ -24,7 +23,6 @@ class PageMap {
   // the common zero page, which it reports as in memory but counts nowhere: a page that is not exclusive to the process
   // does not count. With `has_forked` it does, as a process shares pages with its parent or child.
   bool read(uintptr_t start, size_t count, bool has_forked, uint64_t (&in_memory)[kMostAtOnce / 64], uint64_t* swapped);
-  int error() const { return file_.error(); }
 
   // The words of the pages from the address on; returns how many there are.
   size_t read_words(uintptr_t start, uint64_t* words, size_t most);
@@ -32,10 +30,5 @@ class PageMap {
  private:
   InputFile file_;
 };
-
-// How many OS pages of the range are in memory or in swap: those that were touched and not given back since. No value
-// if the OS does not say; it is not asked again then. Opens a file for the time of the call: five times as dear as a
-// system call, as a rule. Thread-safe, allocates nothing, leaves errno alone.
-Optional<size_t> held_pages(const void* start, size_t bytes);
 
 }  // namespace snug::os

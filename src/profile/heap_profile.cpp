@@ -256,11 +256,6 @@ uint64_t HeapProfile::blocks_on_pages() {
   return pages_.blocks_used();
 }
 
-double HeapProfile::live_bytes() {
-  const LockGuard guard(lock_);
-  return state_ != nullptr ? state_->live.bytes : 0;
-}
-
 bool HeapProfile::copy(Copy* copy) {
   for (;;) {
     uint32_t nodes = 0;

@@ -115,8 +115,6 @@ class HeapProfile {
   };
   bool copy(Copy* copy) SNUG_EXCLUDES(lock_);
   void release(const Copy& copy) const { arena_.release(copy.memory, copy.bytes); }
-  // Estimated bytes live now.
-  double live_bytes() SNUG_EXCLUDES(lock_);
   // Null, or the broken invariant.
   const char* check() SNUG_EXCLUDES(lock_);
 

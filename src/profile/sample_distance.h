@@ -21,7 +21,6 @@ class SampleDistance {
 
   explicit constexpr SampleDistance(size_t mean) : mean_(static_cast<double>(mean == 0 ? 1 : mean)) {}
 
-  double mean() const { return mean_; }
   // Draws n for blocks of `bytes`, at least 1. `random` is the drawing thread's.
   uint32_t draw_blocks(uint64_t& random, size_t bytes) const;
   // Draws whether a lone block of `bytes` is a sample.

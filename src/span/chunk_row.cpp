@@ -12,7 +12,7 @@ bool ChunkRow::may_come_again(uint32_t chunk) const {
   return chunk >= released_from_ && page_map_.chunk(first_page(chunk)).is_released;
 }
 
-// The dirty pages of a usable chunk: released, or wholly free, and dirty or of the right paging. Nothing for another
+// The dirty pages of a usable chunk: released, or wholly free, and dirty or for small pages. Nothing for another
 // chunk.
 Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   if (!page_map_.is_of_store(first_page(chunk), store_)) return {};
@@ -20,7 +20,7 @@ Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   if (may_come_again(chunk)) return 0u;
   if (!record.is_free) return {};
   const uint32_t dirty = dirty_pages(chunk, {kPagesPerChunk});
-  return dirty != 0 || record.paging == paging_ ? Optional(dirty) : kNothing;
+  return dirty != 0 || record.paging == Paging::kSmall ? Optional(dirty) : kNothing;
 }
 
 // True if the chunk begins with a free span as long as the rest of the run, or is released.

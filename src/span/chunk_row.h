@@ -17,15 +17,13 @@ namespace snug {
 class ChunkRow {
  public:
   // `pages` is more than kPagesPerChunk. Chunks are usable if they are of the store with that number; clean ones only
-  // if they have this paging, released ones only from the chunk `released_from` on. The store has
-  // none before `from` or from `end` on.
-  ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, Paging paging, uint32_t released_from, PageId from,
-           PageId end)
+  // if they are for small pages, released ones only from the chunk `released_from` on. The store has none before `from`
+  // or from `end` on.
+  ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, uint32_t released_from, PageId from, PageId end)
       : page_map_(page_map),
         store_(store),
         whole_(pages.value / kPagesPerChunk),
         rest_{pages.value % kPagesPerChunk},
-        paging_(paging),
         released_from_(released_from),
         from_(from.chunk()),
         end_(end.chunk()) {}
@@ -45,7 +43,6 @@ class ChunkRow {
   const uint8_t store_;
   const uint32_t whole_;  // chunks
   const PageCount rest_;
-  const Paging paging_;
   const uint32_t released_from_;
   const uint32_t from_;
   const uint32_t end_;

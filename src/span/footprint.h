@@ -63,8 +63,6 @@ class BasicFootprint {
     if (soft_limit_.is_set()) soft_limit_.note_less(held());
   }
 
-  // What the stores count of it.
-  size_t taken() const { return taken_.load(kRelaxed); }
   size_t held() const { return taken_.load(kRelaxed) + records_.bytes_held(); }
   // How often the limit has refused.
   uint32_t refusals() const { return refusals_.load(kRelaxed); }

@@ -31,9 +31,9 @@ bool Mapping::make(size_t bytes, size_t alignment) {
   return true;
 }
 
-bool Mapping::make_to_grow(size_t bytes, bool with_room) {
+bool Mapping::make_to_grow(size_t bytes) {
   if (!make(with_memory_ahead(bytes), 1) && !make(bytes, 1)) return false;
-  if (with_room) find_room(bytes, 0);
+  find_room(bytes, 0);
   return true;
 }
 

@@ -28,8 +28,8 @@ struct Mapping {
   // Maps that many bytes, a multiple of the OS page, zeros; there is no mapping yet. `alignment` is in bytes, a power
   // of two. False if the OS refuses.
   bool make(size_t bytes, size_t alignment);
-  // The same with memory ahead, and with room if `with_room`.
-  bool make_to_grow(size_t bytes, bool with_room);
+  // The same with memory ahead, and with room.
+  bool make_to_grow(size_t bytes);
 
   // False if a block of that many bytes needs more memory, or a huge page in which it ends could not be one.
   bool reaches(size_t bytes) const;

@@ -88,7 +88,7 @@ MappedBlock* MappingStore::map_block(const LargeRequest& request, size_t usable)
   {
     const UnlockedScope unlocked(lock_, in_flight_);
     const bool has_room = request.will_grow && request.alignment <= os::page_size();
-    is_made = has_room ? block->make_to_grow(usable, true) : block->make(usable, request.alignment);
+    is_made = has_room ? block->make_to_grow(usable) : block->make(usable, request.alignment);
   }
   if (!is_made) {
     --mappings_;

@@ -114,8 +114,6 @@ class MappingStore {
   Purge purge_excess();
   // True if anything is kept.
   bool ages();
-  // Needs no lock; the count may change at once.
-  size_t bytes_kept() const { return bytes_kept_.get(); }
 
   // Bytes handed out so far in memory that the OS had yet to back. Needs no lock.
   size_t bytes_grown() const { return written_.load(kRelaxed); }

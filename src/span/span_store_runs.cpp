@@ -43,8 +43,7 @@ Span* SpanStore::take_over_chunks(PageCount pages) {
   for (uint32_t released_from = 0;;) {
     prepare_records();
     const bool may_extend = may_extend_for_runs();
-    const ChunkRow row(page_map_, number_, pages, Paging::kSmall, may_extend ? released_from : UINT32_MAX, first_chunk_,
-                       end_chunk_);
+    const ChunkRow row(page_map_, number_, pages, may_extend ? released_from : UINT32_MAX, first_chunk_, end_chunk_);
     if (const Optional<PageId> first = row.find()) {
       if (count_released(*first, pages) == 0) return take_row(*first, pages);
       // A place that is taken, or that the OS refuses, and those before it are not tried again.

@@ -101,7 +101,6 @@ class SpanStores {
   bool release_addresses();
   void stock_arena();
   size_t purge(size_t pad, size_t most);
-  bool trim(size_t pad) { return purge(pad, SIZE_MAX) != 0; }
   Purge purge_overdue();
   Purge purge_excess();
   bool ages();

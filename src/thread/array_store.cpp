@@ -42,11 +42,6 @@ void** ArrayStore::take(size_t places) {
   return pop(places);
 }
 
-void ArrayStore::give(void** array, size_t places) {
-  LockGuard guard(lock_);
-  push(array, places);
-}
-
 void** ArrayStore::exchange(void** array, size_t had, size_t held, size_t places) {
   LockGuard guard(lock_);
   void** const other = pop(places);

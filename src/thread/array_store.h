@@ -21,7 +21,6 @@ class alignas(kCacheLine) ArrayStore {
 
   // An array of `places` (a power of two in range); null if the OS refuses memory. Thread-safe.
   void** take(size_t places);
-  void give(void** array, size_t places);
   // Exchanges an array of `had` places for one of `places`, and copies the first `held` entries into it; null, and
   // nothing has changed, if the OS refuses memory.
   void** exchange(void** array, size_t had, size_t held, size_t places);

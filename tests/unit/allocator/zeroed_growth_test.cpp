@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include "os/residency.h"
+#include "os/held_pages.h"
 
 namespace {
 
@@ -37,8 +37,7 @@ void soil() {
 
 size_t pages_behind(const void* block, size_t bytes) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return snug::os::held_pages(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(block) / page * page), bytes)
-      .value();
+  return snug::unit::held_pages(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(block) / page * page), bytes);
 }
 
 TEST(AlignedCalloc, IsAlignedAndZero) {

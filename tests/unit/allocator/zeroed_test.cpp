@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "os/residency.h"
+#include "os/held_pages.h"
 #include "snug/snug.h"
 
 namespace {
@@ -37,7 +37,7 @@ class ZeroedTest : public testing::Test {
     size_t count = 0;
     for (const unsigned char* const block : blocks) {
       const auto start = reinterpret_cast<uintptr_t>(block) / page * page;
-      count += snug::os::held_pages(reinterpret_cast<const void*>(start), kSize).value();
+      count += snug::unit::held_pages(reinterpret_cast<const void*>(start), kSize);
     }
     return count;
   }

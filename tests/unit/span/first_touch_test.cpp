@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
+#include "os/held_pages.h"
 #include "os/memory.h"
-#include "os/residency.h"
 
 namespace snug {
 namespace {
@@ -22,7 +22,7 @@ TEST(FirstTouch, ReachesEveryPageAndKeepsWhatTheyHold) {
   EXPECT_EQ(errno, EDOM);
   EXPECT_EQ(memory[0], 7);
   EXPECT_EQ(memory[kBytes - os::page_size()], 9);
-  EXPECT_EQ(os::held_pages(memory, kBytes), kBytes / os::page_size());
+  EXPECT_EQ(unit::held_pages(memory, kBytes), kBytes / os::page_size());
   os::release(memory, kBytes);
 }
 

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "base/bits.h"
+#include "os/held_pages.h"
 #include "os/memory.h"
-#include "os/residency.h"
 #include "span/own_large.h"
 
 namespace snug::unit {
@@ -137,10 +137,10 @@ class MappingStorePagingTest : public MappingStoreTest {
   void grow(size_t size) { EXPECT_EQ(large.resize(block, size), block); }
   // One, unless the kernel has made small pages into huge ones in the background meanwhile, as it may at any time.
   size_t pages_before_boundary() {
-    const size_t pages = os::held_pages(block, boundary).value();
+    const size_t pages = unit::held_pages(block, boundary);
     return pages > 1 && pages_collapsed() != collapsed_before ? 1 : pages;
   }
-  size_t pages_behind_boundary() { return os::held_pages(block + boundary, 13 * kMiB - boundary).value(); }
+  size_t pages_behind_boundary() { return unit::held_pages(block + boundary, 13 * kMiB - boundary); }
 
   char* block = nullptr;
   size_t boundary = 0;
@@ -189,7 +189,7 @@ TEST_F(MappingStorePagingTest, GrowthAdvisesOnce) {
 TEST_F(MappingStorePagingTest, GrowthDuringAPauseTouchesNothing) {
   make_pause(gauge);
   grow(13 * kMiB);
-  EXPECT_EQ(os::held_pages(block, 13 * kMiB), 1u);
+  EXPECT_EQ(unit::held_pages(block, 13 * kMiB), 1u);
 }
 
 TEST_F(MappingStoreTest, WhatWillGrowGetsRoomAtOnce) {

@@ -60,7 +60,7 @@ class MappingTest : public testing::Test {
   }
   bool is_whole() { return is_stamped(memory(), length); }
   void begin(size_t bytes) {
-    ASSERT_TRUE(mapping.make_to_grow(bytes, true));
+    ASSERT_TRUE(mapping.make_to_grow(bytes));
     ASSERT_TRUE(grow(bytes));
   }
 
@@ -70,7 +70,7 @@ class MappingTest : public testing::Test {
 
 TEST_F(MappingTest, PromisesLittleMoreThanIsAskedFor) {
   const size_t before = status("VmData:");
-  ASSERT_TRUE(mapping.make_to_grow(300 * kKiB, true));
+  ASSERT_TRUE(mapping.make_to_grow(300 * kKiB));
   for (size_t bytes = kMiB; bytes <= 512 * kMiB; bytes += kMiB) {
     if (!mapping.reaches(bytes)) mapping.grow(bytes, true);
     ASSERT_GE(mapping.writable, bytes);
@@ -86,7 +86,7 @@ TEST_F(MappingTest, GrowsInFewCalls) {
     size_t calls = 0;
     {
       const SystemCallHook counting(number, [&] { return ++calls != 0; });
-      if (!grown.make_to_grow(300 * kKiB, true)) ADD_FAILURE() << "refused";
+      if (!grown.make_to_grow(300 * kKiB)) ADD_FAILURE() << "refused";
       for (size_t bytes = kMiB; bytes <= 512 * kMiB; bytes = longer(bytes))
         if (!grown.reaches(bytes)) grown.grow(bytes, true);
     }
@@ -124,7 +124,7 @@ TEST_F(MappingTest, RoomCannotBeTouched) {
 
 // A huge page that begins within the block can be one: it is memory to its end.
 TEST_F(MappingTest, NoHugePageIsCut) {
-  ASSERT_TRUE(mapping.make_to_grow(4 * kMiB, true));
+  ASSERT_TRUE(mapping.make_to_grow(4 * kMiB));
   size_t within_room = 0;
   for (size_t bytes = 4 * kMiB; bytes <= 40 * kMiB; bytes += 60 * kKiB) {
     if (!mapping.reaches(bytes)) mapping.grow(bytes, true);

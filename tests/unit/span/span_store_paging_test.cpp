@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "os/held_pages.h"
 #include "os/memory.h"
 #include "os/process.h"
-#include "os/residency.h"
 #include "span/own_spans.h"
 
 namespace snug {
@@ -25,10 +25,10 @@ class SpanStorePagingTest : public testing::Test {
 
   Span* wish(PageCount pages) { return own.spans.allocate(pages, {1}, Paging::kHuge); }
   Paging paging(const Span* span) { return own.page_map.chunk(span->first).paging; }
-  bool has_memory(const Span* span) { return os::held_pages(own.start_of(span), kPageSize).value() != 0; }
+  bool has_memory(const Span* span) { return unit::held_pages(own.start_of(span), kPageSize) != 0; }
   bool is_resident(const Span* span) {
     const size_t bytes = span->pages.bytes();
-    return os::held_pages(own.start_of(span), bytes) == bytes / os::page_size();
+    return unit::held_pages(own.start_of(span), bytes) == bytes / os::page_size();
   }
   // Huge pages are dear, for as long as a test takes.
   void find_dear() { unit::make_pause(own.gauge); }

@@ -12,6 +12,8 @@
 namespace snug {
 namespace {
 
+void give(ArrayStore& store, void** array, size_t places) { ArrayStore::Returns(store).add(array, places); }
+
 TEST(ArrayStore, ReusesEachSizeApart) {
   MetaArena arena;
   ArrayStore store(arena);
@@ -24,7 +26,7 @@ TEST(ArrayStore, ReusesEachSizeApart) {
   }
   EXPECT_EQ(taken.size(), 7u);
   const size_t used = arena.bytes_used();
-  for (size_t i = 0; i < taken.size(); ++i) store.give(taken[i], ArrayStore::kLeastPlaces << i);
+  for (size_t i = 0; i < taken.size(); ++i) give(store, taken[i], ArrayStore::kLeastPlaces << i);
   for (size_t i = taken.size(); i-- != 0;) EXPECT_EQ(store.take(ArrayStore::kLeastPlaces << i), taken[i]);
   for (void** array : taken)
     EXPECT_EQ(array[-1], nullptr) << "a free of an array's neighbour may look like a second one";
@@ -37,8 +39,8 @@ TEST(ArrayStore, TheLastGivenIsTheFirstTaken) {
   ArrayStore store(arena);
   void** a = store.take(64);
   void** b = store.take(64);
-  store.give(a, 64);
-  store.give(b, 64);
+  give(store, a, 64);
+  give(store, b, 64);
   EXPECT_EQ(store.take(64), b);
   EXPECT_EQ(store.take(64), a);
 }
@@ -47,7 +49,7 @@ TEST(ArrayStore, AnArrayIsExchangedWithWhatItHolds) {
   MetaArena arena;
   ArrayStore store(arena);
   for (const bool other_is_there : {false, true}) {
-    if (other_is_there) store.give(store.take(32), 32);
+    if (other_is_there) give(store, store.take(32), 32);
     void** small = store.take(16);
     for (size_t i = 0; i < 16; ++i) small[i] = small + i;
     void** large = store.exchange(small, 16, 16, 32);
@@ -65,7 +67,7 @@ TEST(ArrayStore, ReturnsGoHomeTogether) {
   void** a = store.take(16);
   void** b = store.take(16);
   void** c = store.take(1024);
-  store.give(waiting, 16);
+  give(store, waiting, 16);
   const uint64_t taken = SharedHolds::taken();
   {
     ArrayStore::Returns returns(store);
@@ -91,7 +93,7 @@ TEST(ArrayStore, ServesThreadsAtOnce) {
         void** array = store.take(places);
         array[0] = array[places - 1] = &array;
         if (array[0] != &array || array[places - 1] != &array) ADD_FAILURE() << "two owners";
-        store.give(array, places);
+        give(store, array, places);
       }
     });
   for (std::thread& thread : threads) thread.join();
