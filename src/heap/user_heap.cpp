@@ -84,7 +84,6 @@ size_t UserHeap::take(size_t size_class, void** end, size_t want) {
     }
     if (is_fresh) break;
   }
-  bin.out += static_cast<uint32_t>(got);
   blocks_out_ += got;
   bytes_out_ += got * sizes.block_size;
   return got;
@@ -97,7 +96,6 @@ void UserHeap::put(size_t size_class, void* const* blocks, size_t count) {
     if (record == nullptr || record->heap != this || record->slab.size_class != size_class) [[unlikely]]
       die_of_misuse("free", blocks[i], kForeign);
     put_back_lone(record->slab, sizes, blocks[i]);
-    --bins_[size_class].out;
     --blocks_out_;
     bytes_out_ -= sizes.block_size;
     if (record->slab.full || record->slab.used() == 0) relist(record->slab);

@@ -202,7 +202,6 @@ class alignas(kCacheLine) UserHeap {
     SlabList partial;  // with a block to give
     SlabList full;
     uint32_t slabs = 0;
-    uint32_t out = 0;  // blocks
   };
   static constexpr uint32_t kLive = 0x736e7567;  // "snug"
   static constexpr uint32_t kEnded = 0, kResting = 1, kEnding = 2;

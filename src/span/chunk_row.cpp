@@ -18,7 +18,7 @@ Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   if (!page_map_.is_of_store(first_page(chunk), store_)) return {};
   const Chunk& record = page_map_.chunk(first_page(chunk));
   if (may_come_again(chunk)) return 0u;
-  if (!record.is_free) return {};
+  if (!record.is_free()) return {};
   const uint32_t dirty = dirty_pages(chunk, {kPagesPerChunk});
   return dirty != 0 || record.paging == Paging::kSmall ? Optional(dirty) : kNothing;
 }

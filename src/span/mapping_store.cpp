@@ -41,12 +41,8 @@ void* MappingStore::allocate(const LargeRequest& request) {
     }
     if (block->advised == Paging::kHuge && usable < kGrownBlock && !request.will_grow) {
       block->advised = Paging::kSmall;
-      mapped_detached_ += block->mapped;
-      {
-        const UnlockedScope unlocked(lock_, in_flight_);
-        os::prefer_small_pages(at<void>(block->start), block->writable);
-      }
-      mapped_detached_ -= block->mapped;
+      const UnlockedScope unlocked(lock_, in_flight_);
+      os::prefer_small_pages(at<void>(block->start), block->writable);
     }
     if (request.zeroed) to_clear = min(block->written, usable);
     start = hand_out(block, usable);
@@ -319,11 +315,11 @@ const char* MappingStore::check() {
     if (!block->is_kept || !block->is_live())
       return "mapping store: what has a tail is free, or does not count as kept";
   }
-  if (usable + usable_detached_ != bytes_usable_ || mapped + bytes_in_transit_ + mapped_detached_ != bytes_mapped_ ||
-      kept != bytes_kept_.get())
+  const bool at_rest = in_flight_.is_empty();
+  if (kept != bytes_kept_.get() ||
+      (at_rest && (usable != bytes_usable_ || mapped + bytes_in_transit_ != bytes_mapped_)))
     return "mapping store: the byte counts are wrong";
-  if (in_flight_.is_empty() && written != bytes_grown() - bytes_released_)
-    return "mapping store: the count of held bytes is wrong";
+  if (at_rest && written != bytes_grown() - bytes_released_) return "mapping store: the count of held bytes is wrong";
   return nullptr;
 }
 

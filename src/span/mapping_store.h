@@ -133,8 +133,8 @@ class MappingStore {
   }
   // The index, as [first byte, end).
   Pair<uintptr_t, uintptr_t> index_range();
-  // Null, or the broken invariant. Takes the lock. O(blocks). The held bytes are compared only while nothing is
-  // detached.
+  // Null, or the broken invariant. Takes the lock. O(blocks). Live, mapped and held bytes are
+  // compared only while nothing is detached.
   const char* check();
 
   // Fork: held while no block is on its way between the cache, the index and the OS.
@@ -221,10 +221,7 @@ class MappingStore {
   size_t bytes_mapped_ SNUG_GUARDED_BY(lock_) = 0;
   size_t mappings_ SNUG_GUARDED_BY(lock_) = 0;          // records in use: each a mapping, or about to be
   size_t bytes_in_transit_ SNUG_GUARDED_BY(lock_) = 0;  // of mappings that are being given back
-  // Live blocks in their owners' hands.
-  size_t blocks_detached_ SNUG_GUARDED_BY(lock_) = 0;
-  size_t usable_detached_ SNUG_GUARDED_BY(lock_) = 0;
-  size_t mapped_detached_ SNUG_GUARDED_BY(lock_) = 0;  // or on their way from the cache into use
+  size_t blocks_detached_ SNUG_GUARDED_BY(lock_) = 0;   // live ones in their owners' hands
   size_t bytes_released_ SNUG_GUARDED_BY(lock_) = 0;
   Atomic<size_t> written_{0};
   // Where blocks lay that went back or moved, lately: to tell a double free as such.

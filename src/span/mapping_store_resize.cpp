@@ -56,19 +56,14 @@ void MappingStore::shorten(MappedBlock* block, size_t usable) {
 template <class Act>
 void MappingStore::act_detached(MappedBlock* block, Act act) {
   const bool was_kept = block->is_kept;
-  const size_t mapped = block->mapped;
   keep_no_longer(block);
   index_.take_out(block);
   ++blocks_detached_;
-  usable_detached_ += block->usable;
-  mapped_detached_ += mapped;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
     act();
   }
   --blocks_detached_;
-  usable_detached_ -= block->usable;
-  mapped_detached_ -= mapped;
   index_.insert(block);
   if (was_kept) keep(block);
 }

@@ -80,6 +80,8 @@ class PageEntry {
 struct Chunk {
   // True if the two are one mapping to the OS where they are neighbours, or none is ours.
   bool is_like(const Chunk& other) const { return is_ours == other.is_ours && (!is_ours || paging == other.paging); }
+  // True if all of it is one span in the bins: two in the bins that are neighbours become one before the lock is free.
+  bool is_free() const { return free_pages == kPagesPerChunk; }
   // How many of `pages` pages from `first` on are dirty.
   uint32_t count_dirty(uint32_t first, PageCount pages) const {
     uint32_t count = 0;
@@ -99,7 +101,6 @@ struct Chunk {
   uint16_t free_pages = 0;                    // in the span store's bins
   Paging paging = Paging::kSmall;             // as the OS was last advised
   bool is_ours = false;                       // its addresses are usable memory
-  bool is_free = false;                       // as a whole, in one of the span store's bins
   bool is_released = false;                   // its addresses went back, and are to be asked for again
   uint8_t store = 0;                          // one more than the number of its span store, for ever; 0: none yet
 };

@@ -17,8 +17,7 @@ struct alignas(64) Span {
   ListLink<Span> in_age;  // free and dirty: in the order of purging
   PageId first;
   PageCount pages;
-  uint32_t freed_at = 0;  // milliseconds; free and dirty
-  bool free = false;
+  uint32_t freed_at = 0;           // milliseconds; free and dirty
   bool dirty = false;              // free: some page may be backed by memory
   bool aging = false;              // free: in the list of ages
   Paging paging = Paging::kSmall;  // free: in which bins

@@ -177,7 +177,6 @@ Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, 
     insert(merge_neighbours(span));
     return nullptr;
   }
-  span->free = false;
   span->backed = dirty == span->pages.value;
   span->zeroed = dirty == 0;
   span->grew = at_wilderness || !span->backed;
@@ -265,10 +264,8 @@ void SpanStore::insert(Span* span) {
   const PageEntry entry = PageEntry::free_span(span);
   page_map_.set_entry(span->first, entry);
   page_map_.set_entry(span->first + (span->pages - PageCount{1}), entry);
-  span->free = true;
   span->dirty = dirty != 0;
   Chunk& chunk = page_map_.chunk(span->first);
-  chunk.is_free = span->pages.value == kPagesPerChunk;
   chunk.free_pages += span->pages.value;
   span->paging = chunk.paging;
   const uint32_t purgeable = pages_in_os_page() == 1 ? dirty : count_purgeable(*span);
@@ -303,10 +300,7 @@ void SpanStore::remove(Span* span) {
   free_pages_ -= span->pages.value;
   page_map_.set_entry(span->first, PageEntry());
   page_map_.set_entry(span->first + (span->pages - PageCount{1}), PageEntry());
-  Chunk& chunk = page_map_.chunk(span->first);
-  chunk.is_free = false;
-  chunk.free_pages -= span->pages.value;
-  span->free = false;
+  page_map_.chunk(span->first).free_pages -= span->pages.value;
 }
 
 uint32_t SpanStore::longest_dirty() {

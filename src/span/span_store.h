@@ -246,7 +246,6 @@ class SpanStore {
     const Chunk& record = page_map_.chunk(chunk);
     seen.is_ours = record.is_ours;
     seen.paging = record.paging;
-    seen.is_free = record.is_free;
     seen.is_released = record.is_released;
     return seen;
   }

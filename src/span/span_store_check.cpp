@@ -19,7 +19,7 @@ const char* SpanStore::check_chunks() {
         continue;
       }
       const Span* const span = entry.record<Span>();
-      if (!span->free || span->first != chunk + PageCount{i} || span->pages.value > kPagesPerChunk - i)
+      if (span->first != chunk + PageCount{i} || span->pages.value > kPagesPerChunk - i)
         return "span store: a tag leads to no free span that begins there";
       for (const uint32_t end = i + span->pages.value; i < end; ++i)
         if (page_map_.class_at((chunk + PageCount{i}).value) != 0)
@@ -89,14 +89,13 @@ const char* SpanStore::check() {
   size_t dirty_pages = 0;
   size_t aging_pages = 0;
   size_t free_pages = 0;
-  size_t free_chunks = 0;
   for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     for (uint32_t bin = 0; bin < kPagesPerChunk; ++bin) {
       const BinList& list = bins->by_length[bin];
       if (tests_bit(bins->occupied, bin) == list.empty()) return "span store: a bin's bit contradicts its list";
       for (const Span* span = list.front(); span != nullptr; span = BinList::next(const_cast<Span*>(span))) {
         const PageId last = span->first + (span->pages - PageCount{1});
-        if (!span->free || span->pages.value != bin + 1) return "span store: a span lies in a bin of another length";
+        if (span->pages.value != bin + 1) return "span store: a span lies in a bin of another length";
         if (span->first.chunk() != last.chunk()) return "span store: a free span crosses chunks";
         if (page_map_.entry(span->first).record<Span>() != span || page_map_.entry(last).record<Span>() != span ||
             !page_map_.entry(span->first).is_free_span() || !page_map_.entry(last).is_free_span())
@@ -110,19 +109,11 @@ const char* SpanStore::check() {
         dirty_pages += dirty;
         aging_pages += span->aging ? count_purgeable(*span) : 0;
         free_pages += span->pages.value;
-        const bool is_chunk = span->pages.value == kPagesPerChunk;
-        if (page_map_.chunk(span->first).is_free != is_chunk)
-          return "span store: a chunk's record says wrongly if it is free";
-        free_chunks += is_chunk ? 1 : 0;
       }
     }
   }
-  for (PageId page = page_map_.first_reserved(); page < page_map_.end_reserved();
-       page = page + PageCount{kPagesPerChunk})
-    free_chunks -= look_at(page).is_free ? 1 : 0;
   if (totals_.of[number_].longest_dirty.load(kRelaxed) != longest_dirty())
     return "span store: the longest dirty span is another";
-  if (free_chunks != 0) return "span store: a chunk that is in no bin counts as free";
   if (wilderness_ != nullptr && page_map_.entry(wilderness_->first).is_free_span())
     return "span store: the wilderness lies in a bin";
   if (in_flight_.is_empty() && (dirty_detached_ != 0 || free_detached_ != 0))

@@ -38,10 +38,10 @@ class SpanStoreCheckTest : public testing::Test {
 
 TEST_F(SpanStoreCheckTest, BinsAndCounts) {
   expect_told(free->pages, PageCount{4}, "span store: a span lies in a bin of another length");
-  expect_told(free->free, false, "span store: a span lies in a bin of another length");
   expect_told(free->dirty, false, "span store: a free span is binned as clean and is dirty, or the reverse");
   Chunk& chunk = own.page_map.chunk(free->first);
-  expect_told(chunk.is_free, true, "span store: a chunk's record says wrongly if it is free");
+  expect_told(chunk.free_pages, uint16_t{kPagesPerChunk},
+              "span store: a chunk's record says wrongly how much of it is free");
   const uint64_t cleaner = chunk.dirty[0] & ~(uint64_t{1} << (free->first.in_chunk() + 1));
   expect_told(chunk.dirty[0], cleaner, "span store: the page counts are wrong");
 }

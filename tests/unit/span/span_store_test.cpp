@@ -42,7 +42,7 @@ TEST_F(SpanStoreTest, SplitsAChunk) {
   ASSERT_NE(span, nullptr);
   EXPECT_EQ(span->pages, PageCount{3});
   EXPECT_EQ(span->first.in_chunk(), 0u);
-  EXPECT_FALSE(span->free);
+  EXPECT_FALSE(own.page_map.entry(span->first).is_free_span());
   EXPECT_FALSE(span->backed);
   EXPECT_EQ(chunks(), 1u);
   EXPECT_EQ(free_pages(), kPagesPerChunk - 3u);
