@@ -77,7 +77,7 @@ snug_stats gather_statistics() {
                          allocator.arena.bytes_mapped() + large.bytes_mapped + large.bytes_index;
   stats.bytes_metadata = allocator.arena.bytes_used() + large.bytes_index;
   stats.bytes_missed = spans.bytes_refaulted;
-  stats.bytes_purged = spans.bytes_purged + large.bytes_released + allocator.registry.bytes_in_holes();
+  stats.bytes_purged = spans.bytes_purged + large.bytes_released + allocator.spans.bytes_in_holes();
   const CacheStatistics caches = allocator.caches.statistics();
   stats.allocations = count_allocations(caches);
   stats.refills = caches.refills;

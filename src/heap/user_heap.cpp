@@ -4,6 +4,7 @@
 
 #include "base/algorithm.h"
 #include "base/fatal.h"
+#include "slab/holes.h"
 #include "slab/put_back.h"
 #include "thread/thread_cache.h"
 
@@ -69,14 +70,8 @@ size_t UserHeap::take(size_t size_class, void** end, size_t want) {
       slab = make_slab(size_class);
       if (slab == nullptr) return 0;
     }
-    const size_t recycled = slab->take_recycled(end - got, want - got);
-    got += recycled;
     bool is_fresh = false;
-    if (recycled == 0) {
-      // Fresh memory costs a fault an OS page: no more of it at once than the caller is likely to use.
-      is_fresh = !slab->span->backed;
-      got += slab->carve(end - got, is_fresh ? min<size_t>(want - got, sizes.carve_max) : want - got);
-    }
+    got += slab->draw(end - got, want - got, sizes, &is_fresh);
     if (!slab->has_blocks()) {
       bin.partial.remove(slab);
       bin.full.push_front(slab);
@@ -304,12 +299,8 @@ size_t UserHeap::release_empty() {
 size_t UserHeap::trim() {
   size_t given = release_empty();
   for (size_t c = 1; c < end_of_classes_ && !is_visited_ && !region_.is_there(); ++c)
-    for (Slab* slab = bins_[c].partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
-      const size_t worth = slab->bytes_in_holes();
-      if (worth == 0) continue;
-      slab->purged = !parts_.spans.prepare_for_holes(*slab->span, worth);
-      given += slab->purge_holes();
-    }
+    for (Slab* slab = bins_[c].partial.front(); slab != nullptr; slab = SlabList::next(slab))
+      given += give_back_holes(*slab, parts_.spans);
   return given;
 }
 

@@ -259,7 +259,7 @@ Purge HeapRegistry::give_back_holes(Pass& pass) {
 Purge HeapRegistry::give_back(Holes& holes) {
   const bool is_worth = spans_.prepare_for_holes(*holes.slab().span, holes.bytes());
   const size_t bytes = is_worth ? holes.purge() : 0;
-  count_holes(bytes);
+  spans_.count_holes(bytes);
   for (;;) {
     const uint16_t id = page_map().entry(page_map().page_of(holes.slab().start)).owner();
     const SlabHeap::Look look(*heap(id));

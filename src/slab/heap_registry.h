@@ -107,9 +107,6 @@ class HeapRegistry {
     if (wake_event_ != nullptr) [[unlikely]]
       wake_event_->remind();
   }
-  // Bytes that heaps have purged inside slabs so far.
-  void count_holes(size_t bytes) { bytes_in_holes_.fetch_add(bytes, kRelaxed); }
-  uint64_t bytes_in_holes() const { return bytes_in_holes_.load(kRelaxed); }
 
   // Copies what the slab on the page holds now; false if there is none. The calling thread holds no heap's lock.
   bool view_slab(PageId page, SlabView& view);
@@ -168,9 +165,8 @@ class HeapRegistry {
   Heaps heaps_;
   size_t of_threads_ = 0;  // heaps that were made for threads, under the heap table's lock
 
-  // Any heap writes these now and then.
+  // Any heap writes this now and then.
   alignas(kCacheLine) Atomic<size_t> extra_{0};
-  Atomic<uint64_t> bytes_in_holes_{0};
 };
 
 }  // namespace snug

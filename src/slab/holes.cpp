@@ -3,6 +3,7 @@
 #include "base/algorithm.h"
 #include "base/fatal.h"
 #include "base/fixed_array.h"
+#include "span/span_stores.h"
 
 namespace snug {
 namespace {
@@ -20,6 +21,15 @@ constexpr size_t most_holes(size_t first, size_t last) {
 }
 
 }  // namespace
+
+size_t give_back_holes(Slab& slab, SpanStores& spans) {
+  const size_t worth = slab.bytes_in_holes();
+  if (worth == 0) return 0;
+  slab.purged = !spans.prepare_for_holes(*slab.span, worth);
+  const size_t bytes = slab.purge_holes();
+  spans.count_holes(bytes);
+  return bytes;
+}
 
 bool Holes::take(Slab& slab) {
   static_assert(most_holes(kSmallStep, kLargestSizeMax) <= kMost);

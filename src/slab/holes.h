@@ -13,6 +13,12 @@
 
 namespace snug {
 
+class SpanStores;
+
+// Gives the OS what lies in the slab's holes, and counts it; the caller holds the lock of the slab's heap. Returns the
+// bytes that the OS took: none, if the slab's holes are not worth its huge page.
+size_t give_back_holes(Slab& slab, SpanStores& spans);
+
 class Holes {
  public:
   // Takes the blocks in the slab's holes. None of them may be detached already. False, and nothing is taken, if there

@@ -123,6 +123,14 @@ struct Slab {
     return count;
   }
 
+  // Recycled blocks, or if there are none, some that were never used. `is_fresh` becomes true if the OS may have to
+  // back those: a fault an OS page, so that no more of them come at once than the caller is likely to use.
+  size_t draw(void** end, size_t want, const SizeClass& sizes, bool* is_fresh) {
+    if (const size_t recycled = take_recycled(end, want); recycled != 0) return recycled;
+    *is_fresh = !span->backed;
+    return carve(end, *is_fresh && sizes.carve_max < want ? sizes.carve_max : want);
+  }
+
   // Writes `group` neighbours (1, 2 or 4, from a slot that is a multiple of it) to end[-1], end[-2] …: a thread that
   // gets whole cache lines shares none with another. False if there are none.
   bool take_group(void** end, size_t group) {

@@ -185,7 +185,6 @@ class alignas(64) SlabHeap {
 
   void set_thread_count(size_t threads) { threads_.store(threads, kRelaxed); }
   Slab* next_sparse(Round& round) SNUG_REQUIRES(lock());
-  size_t purge_holes_of(Slab& slab) SNUG_REQUIRES(lock());
   // The owners' round for holes goes on at the class where the last one stopped.
   void begin_round() SNUG_REQUIRES(lock());
   void end_round() SNUG_REQUIRES(lock());

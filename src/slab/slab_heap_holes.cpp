@@ -42,16 +42,6 @@ Slab* SlabHeap::next_sparse(Round& round) {
   return nullptr;
 }
 
-// Returns the bytes that the OS took: none, if the slab's holes are not worth its huge page.
-size_t SlabHeap::purge_holes_of(Slab& slab) {
-  const size_t worth = slab.bytes_in_holes();
-  if (worth == 0) return 0;
-  slab.purged = slab.purged || !registry_.spans().prepare_for_holes(*slab.span, worth);
-  const size_t bytes = slab.purge_holes();
-  registry_.count_holes(bytes);
-  return bytes;
-}
-
 bool SlabHeap::has_too_much() const {
   return slab_bytes_ - out_bytes_ > registry_.spans().bounds().bytes.load(kRelaxed) * max<size_t>(1, thread_count());
 }
@@ -66,7 +56,7 @@ void SlabHeap::purge_for_growth(PageCount for_pages) {
     Slab* slab = next_sparse(owners_);
     if (slab == nullptr) continue;
     looks -= min(looks, slab->span->pages.value);
-    const size_t given = purge_holes_of(*slab);
+    const size_t given = give_back_holes(*slab, registry_.spans());
     owners_.given += given;
     if (given != 0) ++purged;
   }
@@ -123,7 +113,8 @@ void SlabHeap::put_back(Holes& holes) {
 size_t SlabHeap::purge_holes() {
   size_t bytes = 0;
   for (Bin& bin : bins_)
-    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) bytes += purge_holes_of(*slab);
+    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab))
+      bytes += give_back_holes(*slab, registry_.spans());
   return bytes;
 }
 

@@ -21,8 +21,8 @@ constexpr size_t kSlabsWithEmpty = 2;
 size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   Bin& bin = bins_[size_class];
   size_t got = 0;
-  bool carved = false;
-  for (size_t slabs = 0; got < want && !carved && slabs != kSlabsARefill; ++slabs) {
+  bool is_fresh = false;
+  for (size_t slabs = 0; got < want && !is_fresh && slabs != kSlabsARefill; ++slabs) {
     Slab* slab = bin.partial.front();
     if (slab == nullptr) {
       if (got != 0 && (bin.empty.empty() || slabs >= kSlabsWithEmpty)) break;
@@ -30,14 +30,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
       if (slab == nullptr) return 0;  // none was taken so far: otherwise there was an empty slab
     }
     if (const Slab* next = SlabList::next(slab); next != nullptr) prefetch_for_write(next);
-    const size_t recycled = slab->take_recycled(end - got, want - got);
-    got += recycled;
-    if (recycled == 0) {
-      // Fresh memory costs a fault an OS page: no more of it at once than the caller is likely to use.
-      const size_t most = slab->span->backed ? want : registry_.table().classes[size_class].carve_max;
-      got += slab->carve(end - got, want - got < most ? want - got : most);
-      carved = !slab->span->backed;
-    }
+    got += slab->draw(end - got, want - got, registry_.table().classes[size_class], &is_fresh);
     if (!slab->has_blocks()) set_full(*slab);
   }
   count_out(size_class, got);

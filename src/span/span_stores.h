@@ -93,6 +93,9 @@ class SpanStores {
     return page_map_.contains(address) ? of(page_map_.page_of(address)).run_around(address, length) : nullptr;
   }
   bool prepare_for_holes(const Span& span, size_t bytes) { return of(span.first).prepare_for_holes(span, bytes); }
+  // Bytes that owners of spans have purged in holes so far.
+  void count_holes(size_t bytes) { bytes_in_holes_.fetch_add(bytes, kRelaxed); }
+  uint64_t bytes_in_holes() const { return bytes_in_holes_.load(kRelaxed); }
   bool was_used(PageId page) { return of(page).was_used(page); }
   bool is_dirty(PageId page) { return of(page).is_dirty(page); }
   bool read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) { return of(chunk).read_uses(chunk, uses); }
@@ -144,6 +147,7 @@ class SpanStores {
   // Taken to make a store.
   alignas(kCacheLine) SharedLock making_;
   Atomic<uint32_t> turn_{0};
+  Atomic<uint64_t> bytes_in_holes_{0};
 
   alignas(kCacheLine) SpanTotals totals_;
   SpanStore first_;

@@ -72,6 +72,23 @@ TEST_F(HeapPromisesTest, ATrimOfAllHeapsGivesBackWhatIsFreeBetweenLiveBlocks) {
   EXPECT_EQ(snug_heap_destroy(heap), 0);
 }
 
+// Each block that stays leaves half of two OS pages between live blocks.
+TEST_F(HeapPromisesTest, WhatGoesBackInHolesCountsAsPurged) {
+  if (sysconf(_SC_PAGESIZE) != 4096) GTEST_SKIP() << "no OS page lies between live blocks";
+  snug_heap* const heap = heap_with("holes");
+  std::vector<void*> blocks(4096);
+  for (void*& block : blocks) block = snug_heap_malloc(heap, kKiB);
+  for (size_t i = 0; i != blocks.size(); ++i)
+    if (i % 8 != 0) snug_free(blocks[i]);
+  snug_stats before;
+  snug_stats after;
+  snug_get_stats(&before);
+  EXPECT_EQ(snug_heap_trim(heap), 1);
+  snug_get_stats(&after);
+  EXPECT_GE(after.bytes_purged - before.bytes_purged, blocks.size() * kKiB / 4);
+  EXPECT_EQ(snug_heap_destroy(heap), 0);
+}
+
 TEST_F(HeapPromisesTest, LimitsHoldWhereReallocMakesBlocksLonger) {
   for (size_t limit = 300 * kKiB + 123; limit < kMiB; limit += 37 * kKiB) {
     snug_heap* const heap = heap_with("limited", limit);

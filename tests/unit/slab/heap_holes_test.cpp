@@ -88,12 +88,12 @@ TEST_F(HeapHolesTest, HolesOfTheDeadGoBackOnceNothingWasTakenForOneRound) {
   EXPECT_TRUE(registry.ages());
   EXPECT_TRUE(wake_event.is_wanted());
   go_round();
-  EXPECT_EQ(registry.bytes_in_holes(), 0u) << "the blocks were taken since the last time";
+  EXPECT_EQ(registry.spans().bytes_in_holes(), 0u) << "the blocks were taken since the last time";
   EXPECT_TRUE(registry.ages());
   EXPECT_EQ(registry.give_back_holes(pass), Purge::kDone);
-  EXPECT_LT(registry.bytes_in_holes(), blocks.holes / 2) << "a slab at a time";
+  EXPECT_LT(registry.spans().bytes_in_holes(), blocks.holes / 2) << "a slab at a time";
   go_round();
-  EXPECT_GE(registry.bytes_in_holes(), blocks.holes);
+  EXPECT_GE(registry.spans().bytes_in_holes(), blocks.holes);
   EXPECT_FALSE(registry.ages());
   blocks.expect_alive();
   EXPECT_STREQ(registry.check(), nullptr);
@@ -109,7 +109,7 @@ TEST_F(HeapHolesTest, AClassThatIsInUseKeepsItsHoles) {
     own.give(*heap, c, own.take(*heap, c, 1));
     go_round();
   }
-  EXPECT_EQ(registry.bytes_in_holes(), 0u);
+  EXPECT_EQ(registry.spans().bytes_in_holes(), 0u);
   EXPECT_TRUE(registry.ages());
 }
 
@@ -122,12 +122,12 @@ TEST_F(HeapHolesTest, HolesMakeWayForOtherSizesOnceTheHeapHasAged) {
   const auto grow = [&] { own.take(*heap, other, (size_t{3} << 20) / own.sizes(other).block_size); };
   grow();
   age(*heap);
-  EXPECT_EQ(registry.bytes_in_holes(), 0u) << "in use since the last round";
+  EXPECT_EQ(registry.spans().bytes_in_holes(), 0u) << "in use since the last round";
   age(*heap);
-  EXPECT_NE(registry.bytes_in_holes(), 0u);
-  EXPECT_LT(registry.bytes_in_holes(), size_t{2} << 20) << "nobody waits for more";
+  EXPECT_NE(registry.spans().bytes_in_holes(), 0u);
+  EXPECT_LT(registry.spans().bytes_in_holes(), size_t{2} << 20) << "nobody waits for more";
   grow();
-  EXPECT_GE(registry.bytes_in_holes(), blocks.holes);
+  EXPECT_GE(registry.spans().bytes_in_holes(), blocks.holes);
   blocks.expect_alive();
   EXPECT_STREQ(registry.check(), nullptr);
 }
@@ -152,14 +152,14 @@ size_t gone_between_rounds(size_t retain, size_t threads = 1) {
   age(*heap);
   grow(size_t{3} << 20);  // to the end of the round, which finds all classes in use
   age(*heap);
-  while (own.registry.bytes_in_holes() < one.holes) grow(size_t{64} << 10);
-  const size_t before = own.registry.bytes_in_holes();
+  while (own.registry.spans().bytes_in_holes() < one.holes) grow(size_t{64} << 10);
+  const size_t before = own.registry.spans().bytes_in_holes();
   own.give(*heap, second, two.dead);
   grow(size_t{3} << 20);
   one.expect_alive();
   two.expect_alive();
   EXPECT_STREQ(own.registry.check(), nullptr);
-  return own.registry.bytes_in_holes() - before;
+  return own.registry.spans().bytes_in_holes() - before;
 }
 
 TEST_F(HeapHolesTest, WhileTooMuchIsFreeRoundsFollowEachOther) {
@@ -187,7 +187,7 @@ TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
     left -= some;
   }
   const size_t in_slabs = heap->slab_count() * slab_bytes(c);
-  EXPECT_GE(registry.bytes_in_holes() + (size_t{3} << 20), in_slabs);
+  EXPECT_GE(registry.spans().bytes_in_holes() + (size_t{3} << 20), in_slabs);
   EXPECT_GE(in_slabs, size_t{4} << 20) << "or there were no holes to give back";
 }
 
@@ -231,7 +231,7 @@ TEST_F(HeapHolesTest, ALongLookIsMadeOfManyHolds) {
   go_round();
   own.give(*heap, c, {blocks.dead[1]});
   EXPECT_GE(go_round(), kSlabs / 64);
-  EXPECT_EQ(registry.bytes_in_holes(), 0u);
+  EXPECT_EQ(registry.spans().bytes_in_holes(), 0u);
 }
 
 TEST_F(HeapHolesTest, NoLockOfTheHeapIsHeldWhileTheOSWorks) {
@@ -251,7 +251,7 @@ TEST_F(HeapHolesTest, NoLockOfTheHeapIsHeldWhileTheOSWorks) {
     const unit::SystemCallHook hook(SYS_madvise, [&] { return ++calls, held += heap->lock().is_held(), true; });
     go_round();
   }
-  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_NE(registry.spans().bytes_in_holes(), 0u);
   EXPECT_EQ(heap->slab_count(other), 0u);
   EXPECT_GE(calls, 3);
   EXPECT_EQ(held, 0);
@@ -295,7 +295,7 @@ TEST_F(HeapHolesTest, AHugePageIsBrokenForAQuarterOfASlab) {
   own.give(*heap, kilobytes, {blocks.end() - 40, blocks.end() - 12});
   go_round();
   go_round();
-  EXPECT_GE(registry.bytes_in_holes(), size_t{16} << 10);
+  EXPECT_GE(registry.spans().bytes_in_holes(), size_t{16} << 10);
   EXPECT_EQ(paging(), Paging::kSmall) << "or the OS makes it a huge page again";
 }
 
@@ -320,7 +320,7 @@ TEST_F(HeapHolesTest, HolesComeBackToWhoeverHasTheSlabByThen) {
     go_round();
   }
   EXPECT_TRUE(is_adopted);
-  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_NE(registry.spans().bytes_in_holes(), 0u);
   EXPECT_EQ(heir->slab_count(c), 1u);
   EXPECT_EQ(heir->blocks_out(c), 1u);
   blocks.expect_alive();
@@ -356,10 +356,10 @@ TEST_F(HeapHolesTest, AClassThatComesIntoUseMeanwhileIsForTheNextPass) {
   own.give(*heap, c, blocks.dead);
   go_round();
   ASSERT_EQ(registry.give_back_holes(pass), Purge::kDone);
-  ASSERT_NE(registry.bytes_in_holes(), 0u);
+  ASSERT_NE(registry.spans().bytes_in_holes(), 0u);
   own.take(*heap, c, 1);
   go_round();
-  EXPECT_LT(registry.bytes_in_holes(), blocks.holes);
+  EXPECT_LT(registry.spans().bytes_in_holes(), blocks.holes);
   EXPECT_TRUE(registry.ages());
 }
 
@@ -375,10 +375,10 @@ TEST_F(HeapHolesTest, APassThatIsBrokenOffGoesOn) {
     const unit::SystemCallHook hook(SYS_madvise, [] { return false; }, EINVAL);
     ASSERT_EQ(registry.give_back_holes(pass), Purge::kRefused);
   }
-  EXPECT_EQ(registry.bytes_in_holes(), 0u);
+  EXPECT_EQ(registry.spans().bytes_in_holes(), 0u);
   go_round();
-  EXPECT_NE(registry.bytes_in_holes(), 0u);
-  EXPECT_LT(registry.bytes_in_holes(), blocks.holes) << "not asked again, as nothing has come back";
+  EXPECT_NE(registry.spans().bytes_in_holes(), 0u);
+  EXPECT_LT(registry.spans().bytes_in_holes(), blocks.holes) << "not asked again, as nothing has come back";
   blocks.expect_alive();
 }
 
