@@ -4,7 +4,6 @@
 
 #include "base/algorithm.h"
 #include "base/in_place.h"
-#include "base/racing_copy.h"
 
 namespace snug {
 
@@ -110,17 +109,8 @@ HeapFigures UserHeaps::figures_of_all() {
 }
 
 bool UserHeaps::is_cached(UserHeap& heap, size_t size_class, uintptr_t block) {
-  for (const UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache)) {
-    const CacheHead& head = cache->heads[size_class];
-    const size_t held = head.held();
-    if (held > kMostRoom) continue;  // its thread is changing it
-    void** const base = head.base();
-    for (size_t i = 0; i != held; ++i) {
-      uintptr_t entry;
-      racing_copy(&entry, base + i, sizeof entry);
-      if (entry == block) return true;
-    }
-  }
+  for (const UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache))
+    if (cache->heads[size_class].leads_to(at<void>(block), 0, kMostRoom)) return true;
   return false;
 }
 

@@ -137,8 +137,7 @@ void* UserHeaps::take(UserHeap& heap, size_t size_class, bool may_cache, bool* a
   if (cache != nullptr) {
     CacheHead& head = cache->heads[size_class];
     if (head.held() == 0) return refill(*cache, heap, size_class, at_limit);
-    head.move_top(head.top() - 1);
-    return *head.top();
+    return head.take();
   }
   const Operation operation(*this, heap);
   heap.count_operation();
@@ -202,8 +201,7 @@ void UserHeaps::give(HeapSlab& slab, void* block, bool may_cache) {
   if (head.held() != 0 && head.top()[-1] == block) [[unlikely]]
     die_of_misuse("free", block, kAlreadyFree);
   if (head.top() == head.limit()) return overflow(*cache, heap, size_class, block);
-  *head.top() = block;
-  head.move_top(head.top() + 1);
+  head.put(block);
 }
 
 // The array is full, or not there: its older half goes home, or the block does.
@@ -213,14 +211,11 @@ void UserHeaps::overflow(UserCache& cache, UserHeap& heap, size_t size_class, vo
   give_array(head, sizes(size_class));
   if (head.top() == head.limit()) {
     if (head.top_number == 0) return heap.put(size_class, &block, 1);
-    void** const base = head.base();
     const size_t older = (head.held() + 1) / 2;
-    heap.put(size_class, base, older);
-    memmove(base, base + older, (head.held() - older) * sizeof(void*));
-    head.move_top(head.top() - older);
+    heap.put(size_class, head.base(), older);
+    head.drop_oldest(older);
   }
-  *head.top() = block;
-  head.move_top(head.top() + 1);
+  head.put(block);
 }
 
 void UserHeaps::end_caches() {

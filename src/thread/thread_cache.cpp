@@ -69,12 +69,8 @@ void* ThreadCache::refill(size_t size_class, bool* untouched) {
     got = heap_.refill(size_class, end, want);
   }
   if (got == 0) return nullptr;
-  refills_.add(1);
   SNUG_PROBE_3("refill", registry_.table().classes[size_class].block_size, got, heap_.id());
-  registry_.note_use();
-  has_been_wanted(size_class, got);
-  array.seen = kMoved;
-  array.ran_empty = true;
+  has_refilled(size_class, got);
   void* const first = end[-1];
   if (got > 1 && end - got != base) memmove(base, end - got, (got - 1) * sizeof(void*));
   head.move_top(base + got - 1);
@@ -95,9 +91,7 @@ bool ThreadCache::take_untouched(size_t size_class, void** block) {
 // The array seemed empty and is not: another thread had shut this one off from its blocks. The shared blocks go home.
 void* ThreadCache::keep_and_pop(size_t size_class, void* const* shared, size_t count) {
   if (count != 0) heap_.flush(size_class, shared, count);
-  CacheHead& head = state_->heads[size_class];
-  head.move_top(head.top() - 1);
-  return *head.top();
+  return state_->heads[size_class].take();
 }
 
 // Takes first blocks of the class, in whole cache lines, if the thread has not had its share yet; else 0. The thread
@@ -143,8 +137,7 @@ void ThreadCache::overflow(size_t size_class, void* block) {
     flush_overflow(size_class);
   }
   array.seen = kMoved;
-  *head.top() = block;
-  head.move_top(head.top() + 1);
+  head.put(block);
   scavenge_as_due();
 }
 
@@ -261,12 +254,9 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
 
 void ThreadCache::flush_older(size_t size_class, size_t number) {
   CacheHead& head = state_->heads[size_class];
-  void** const base = head.base();
-  heap_.flush(size_class, base, number);
+  heap_.flush(size_class, head.base(), number);
   flushes_.add(1);
-  void** const top = head.top() - number;
-  memmove(base, base + number, static_cast<size_t>(top - base) * sizeof(void*));
-  head.move_top(top);
+  head.drop_oldest(number);
 }
 
 void ThreadCache::flush_whole(size_t size_class) {

@@ -192,6 +192,7 @@ class alignas(64) ThreadCache : public HeapCache {
   void flush_overflow(size_t size_class) SNUG_REQUIRES(heap_.lock());
   void has_gone_home(size_t size_class, size_t count) SNUG_REQUIRES(heap_.lock());
   void has_been_wanted(size_t size_class, size_t count) SNUG_REQUIRES(heap_.lock());
+  void has_refilled(size_t size_class, size_t count) SNUG_REQUIRES(heap_.lock());
   size_t least_room(size_t size_class, size_t room) const;
   size_t extra_bytes(size_t size_class, size_t room) const;
   bool affords_draining(size_t size_class, size_t room) const SNUG_REQUIRES(heap_.lock());

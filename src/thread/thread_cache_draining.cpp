@@ -56,6 +56,15 @@ void ThreadCache::has_been_wanted(size_t size_class, size_t count) {
   drains_after_ = min(2 * drains_after_, kDrainsLatest);
 }
 
+// Called when the class's array was empty, and blocks out of the slabs have come for it.
+void ThreadCache::has_refilled(size_t size_class, size_t count) {
+  refills_.add(1);
+  registry_.note_use();
+  has_been_wanted(size_class, count);
+  arrays_[size_class].seen = kMoved;
+  arrays_[size_class].ran_empty = true;
+}
+
 // How much of an array's room its class keeps while the thread drains. extra_bytes(): the bytes of the rest.
 size_t ThreadCache::least_room(size_t size_class, size_t room) const {
   if (room <= 1) return room;  // a class that does not exist has no room, and its block size is 0

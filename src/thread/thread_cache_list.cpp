@@ -62,19 +62,19 @@ void ThreadCacheList::end(ThreadCache* cache) {
   SlabHeap& heap = cache->heap();
   {
     LockGuard guard(lock_);
-    strike_off(caches_, cache);
+    caches_.remove(cache);
+    recycle(cache);
     count_caches(-1);
     store_shared(state.allocations, uint64_t{0});
   }
   registry_.abandon(heap);
 }
 
-// Removes the cache from its list and adds its counts to those of ended caches.
-void ThreadCacheList::strike_off(CacheList& list, ThreadCache* cache) {
+// Adds the counts of a cache that is in no list to those of ended caches.
+void ThreadCacheList::recycle(ThreadCache* cache) {
   ended_.allocations += cache->allocations();
   ended_.refills += cache->refills();
   ended_.flushes += cache->flushes();
-  list.remove(cache);
   cache->~ThreadCache();
   records_.recycle(::new (InPlace{static_cast<void*>(cache)}) Unmade<ThreadCache>);
 }
@@ -127,8 +127,7 @@ void ThreadCacheList::leave_for(ThreadCache* cache) {
   cache->retire();
   registry_.abandon(cache->heap());
   LockGuard guard(lock_);
-  orphans_.push_front(cache);
-  strike_off(orphans_, cache);
+  recycle(cache);
 }
 
 const char* ThreadCacheList::check() {

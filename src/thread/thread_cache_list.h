@@ -117,7 +117,7 @@ class ThreadCacheList {
   // no heap's lock; a fork waits for it.
   void reap_orphan() SNUG_EXCLUDES(lock_);
   void leave_for(ThreadCache* cache) SNUG_EXCLUDES(lock_);
-  void strike_off(CacheList& list, ThreadCache* cache) SNUG_REQUIRES(lock_);
+  void recycle(ThreadCache* cache) SNUG_REQUIRES(lock_);
 
   // Every refill reads these, and every thread that begins.
   alignas(kCacheLine) Atomic<bool> has_orphans_{false};

@@ -2,33 +2,11 @@
 #include <string.h>
 
 #include "base/algorithm.h"
-#include "base/racing_copy.h"
 #include "thread/array_ends.h"
 #include "thread/head_table.h"
 #include "thread/thread_cache.h"
 
 namespace snug {
-namespace {
-
-// True if the block is among those that another thread's head leads to: from `below` places below its base up to its
-// top. The thread moves the top and writes entries meanwhile: a difference that cannot be counts as nothing, and an
-// entry is one that was there before or after.
-bool is_among(const CacheHead& head, size_t below, size_t most, const void* block) {
-  const PlaceNumber top = load_shared(head.top_number);
-  const uint32_t base_low = load_shared(head.base_low);
-  const auto above = static_cast<int32_t>(CacheHead::lower_half(top) - base_low);
-  if (top == 0 || above > static_cast<int32_t>(most)) return false;
-  void** const base = place_at((top & ~PlaceNumber{UINT32_MAX}) | base_low);
-  for (void** place = base - below; place < base + above; ++place) {
-    const void* entry;
-    racing_copy(&entry, place, sizeof entry);
-    if (entry == block) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 bool ThreadCache::raise_bases() {
   heap_.lock().assume_held();
   allocations_raised_ = allocations();
@@ -69,9 +47,9 @@ void ThreadCache::take_raised() {
 bool ThreadCache::holds(size_t size_class, const void* block) const {
   heap_.lock().assume_held();
   const Array& array = arrays_[size_class];
-  if (array.places != 0 && is_among(state_->heads[size_class], array.pending, array.places, block)) return true;
+  if (array.places != 0 && state_->heads[size_class].leads_to(block, array.pending, array.places)) return true;
   const size_t tray = tray_of(registry_.table(), size_class);
-  return tray != 0 && is_among(state_->heads[tray], 0, Trays::kMost, block);
+  return tray != 0 && state_->heads[tray].leads_to(block, 0, Trays::kMost);
 }
 
 void ThreadCache::lower_bases() {

@@ -12,12 +12,6 @@
 namespace snug {
 namespace {
 
-void set_tray(CacheHead& head, void** base, size_t held) {
-  head.move_top(base + held);
-  store_shared(head.limit_low, CacheHead::lower_half(number_of(base + held)));
-  store_shared(head.base_low, CacheHead::lower_half(number_of(base)));
-}
-
 // Takes the newest `count` blocks of an array that seems to hold as many, as a malloc takes one (thread/array_ends.h);
 // null if another thread has just shut this one off from them.
 void** take_row(CacheHead& head, size_t count) {
@@ -61,7 +55,7 @@ size_t ThreadCache::load_tray(size_t size_class, size_t most) {
   } else {
     loaded = stock_tray(size_class, base, want);
   }
-  set_tray(head, base, loaded);
+  head.point_at(base, loaded, loaded);
   return loaded;
 }
 
@@ -79,11 +73,7 @@ size_t ThreadCache::stock_tray(size_t size_class, void** base, size_t want) {
   const size_t got = more != 0 ? heap_.refill(size_class, end, more) : 0;
   if (got != more) memmove(base + held, end - got, got * sizeof(void*));
   if (got == 0) return held;
-  refills_.add(1);
-  registry_.note_use();
-  has_been_wanted(size_class, got);
-  arrays_[size_class].seen = kMoved;
-  arrays_[size_class].ran_empty = true;
+  has_refilled(size_class, got);
   scavenge_as_due();
   return held + got;
 }
@@ -98,7 +88,7 @@ void ThreadCache::flush_trays() {
     if (held == 0) continue;
     void** const base = tray.base();
     heap_.flush(c, base, held);
-    set_tray(tray, base, 0);
+    tray.point_at(base, 0, 0);
     trays_->left[c] += static_cast<uint32_t>(held);
   }
 }
@@ -109,7 +99,7 @@ void ThreadCache::return_trays(ArrayStore::Returns& returns) {
     CacheHead& tray = state_->heads[tray_of(table, c)];
     if (tray.top_number == 0) continue;
     returns.add(tray.base(), Trays::kMost);
-    set_tray(tray, nullptr, 0);
+    tray.point_at(nullptr, 0, 0);
   }
   returns.add(reinterpret_cast<void**>(trays_), Trays::kMost);
   trays_ = nullptr;

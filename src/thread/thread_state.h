@@ -48,12 +48,28 @@ struct CacheHead {
     return max(0, static_cast<int32_t>(lower_half(load_shared(top_number)) - load_shared(base_low)));
   }
   void move_top(void** place) { store_shared(top_number, number_of(place)); }
+  // Where there is room, and where there is a block.
+  void put(void* block) {
+    *top() = block;
+    move_top(top() + 1);
+  }
+  void* take() {
+    move_top(top() - 1);
+    return *top();
+  }
+  // The others move down.
+  void drop_oldest(size_t count);
   // Gives the head the array at `base`, with `held` blocks in it and room for `room`; or none, if all are 0.
   void point_at(void** base, size_t held, size_t room) {
     move_top(base + held);
     store_shared(limit_low, lower_half(number_of(base + room)));
     store_shared(base_low, lower_half(number_of(base)));
   }
+
+  // True if the block is among those that the head of another thread leads to: from `below` places below its base up to
+  // its top, in an array of `places`. The thread moves the top and writes entries meanwhile: a difference that cannot
+  // be counts as nothing, and an entry is one that was there before or after.
+  bool leads_to(const void* block, size_t below, size_t places) const;
 
   static uint32_t lower_half(PlaceNumber number) { return static_cast<uint32_t>(number); }
 
