@@ -26,15 +26,15 @@ namespace snug {
 template <class Thread>
 class BackgroundLifecycle {
  public:
-  // The most milliseconds between two attempts to give back what the OS refuses to take. What is freed in between waits
-  // as long.
-  static constexpr uint32_t kMostPatience = 16000;
   // Without work, the background thread wakes up every so many periods to see whether silent threads are still there,
   // since their end notifies no one. With half of it an idle process wakes up twice as often; with twice of it a
   // program that has joined them waits twice as long until it has one thread.
   static constexpr uint32_t kPatienceWithSilent = 16;
   // The most milliseconds that it sleeps where it looks at something that notifies no one: what the container holds.
   static constexpr uint32_t kBetweenLooks = 1000;
+  // The most milliseconds between two attempts to give back what the OS refuses to take. What is freed in between waits
+  // as long.
+  static constexpr uint32_t kMostPatience = kPatienceWithSilent * kBetweenLooks;
 
   // Any thread may call it, while it holds no lock. True if it has started the background thread.
   static bool start(Thread& thread) {

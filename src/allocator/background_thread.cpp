@@ -16,9 +16,9 @@ namespace {
 
 // The least milliseconds between two rounds of work, and before it comes back, once it has left kFreeLeaves times.
 constexpr uint32_t kLeastPeriod = 100;
-constexpr uint32_t kLooks = 4;             // rounds of work in purge_after
-constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refused a thread
-constexpr uint32_t kFreeLeaves = 16;       // libraries try threads out at the start, before the pool of workers begins
+constexpr uint32_t kLooks = 4;  // rounds of work in purge_after
+constexpr uint32_t kBeforeAnother = BackgroundLifecycle<BackgroundThread>::kBetweenLooks;  // once the OS refuses one
+constexpr uint32_t kFreeLeaves = 16;  // libraries try threads out at the start, before the pool of workers begins
 
 }  // namespace
 

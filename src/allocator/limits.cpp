@@ -13,7 +13,7 @@ namespace {
 // The parts of what the container leaves, one in so many, that the limits spare: the kernel counts its own memory for
 // the process too, and charges ahead; and others take memory between two looks.
 constexpr size_t kPartSpared = 16;
-constexpr size_t kPartSparedSoft = 8;  // where the container has no soft limit that is lower
+constexpr size_t kPartSparedSoft = kPartSpared / 2;  // where the container has no soft limit that is lower
 
 // Where a container's limits lie for what this heap holds: it may keep that, and get all that is left. What it holds
 // and has not written takes nothing of the container yet.

@@ -11,13 +11,11 @@
 namespace snug {
 namespace {
 
-// The first slab of a class has so many blocks at least.
-constexpr size_t kLeastBlocksOfFirst = 8;
-
 size_t words_of(const Slab& slab) { return (slab.capacity + 63u) / 64; }
 
+// As few as hold the fewest blocks of a slab.
 PageCount pages_of_first(const SizeClass& sizes) {
-  const size_t pages = round_up(kLeastBlocksOfFirst * sizes.block_size, kPageSize) >> kPageShift;
+  const size_t pages = round_up(kLeastBlocks * sizes.block_size, kPageSize) >> kPageShift;
   return {static_cast<uint32_t>(min<size_t>(pages, sizes.pages_per_slab))};
 }
 

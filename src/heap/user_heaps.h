@@ -18,6 +18,7 @@
 #include "heap/user_heap.h"
 #include "slab/block_view.h"
 #include "thread/array_store.h"
+#include "thread/thread_cache.h"
 
 namespace snug {
 
@@ -147,8 +148,8 @@ class UserHeaps {
 
  private:
   class Operation;
-  static constexpr size_t kMostRoom = 64;                 // blocks in an array
-  static constexpr size_t kMostBytes = size_t{16} << 10;  // of an array, unless that is less than one block
+  static constexpr size_t kMostRoom = ThreadCache::kMostBatch;  // blocks in an array
+  static constexpr size_t kMostBytes = kPageSize;               // of an array, unless that is less than one block
   static constexpr uint32_t kOperationsBeforeCaches = 32;
 
   static size_t room_of(const SizeClass& sizes);

@@ -170,8 +170,6 @@ class alignas(64) SlabHeap {
   friend class HeapTable;
   // After so many visits without a hold the owners are taken for asleep.
   static constexpr uint8_t kVisitsOfASleeper = 64;
-  // Bytes of slabs from which on a heap has proved to grow.
-  static constexpr size_t kGrownHeap = size_t{4} << 20;
   using SlabList = List<Slab, &Slab::in_bin>;
 
   struct Bin {

@@ -10,9 +10,9 @@
 namespace snug {
 namespace {
 
-// From so many consecutive blocks of one other heap on, they are sent at once; fewer wait in the outbox for more of
-// their owner's.
-constexpr size_t kWorthSending = 16;
+// From so many consecutive blocks of one other heap on, a quarter of an outbox, they are sent at once; fewer wait in it
+// for more of their owner's.
+constexpr size_t kWorthSending = Outbox::kCapacity / 4;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
 

@@ -14,8 +14,8 @@ namespace {
 // 16th of the heap was exchanged. A heap that does not change searches kByAge * 16 pages each time that it ages.
 constexpr uint32_t kLooksAPage = 16;
 constexpr PageCount kByAge{16};
-// The background thread looks at so many slabs and classes in one hold of the lock.
-constexpr uint32_t kLooksAHold = 64;
+// The background thread looks at so many slabs and classes in one hold of the lock: a look is cheaper than a step.
+constexpr uint32_t kLooksAHold = 4 * kAtATime;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ bool SlabHeap::has_too_much() const {
 }
 
 void SlabHeap::purge_for_growth(PageCount for_pages) {
-  if (slab_bytes_ < kGrownHeap) return;
+  if (slab_bytes_ < HugePageGauge::kGrown) return;
   if (owners_.is_done && has_too_much() && owners_.exchanged >= owners_.pause) begin_round();
   owners_.exchanged += for_pages.bytes();
   const bool was_done = owners_.is_done;

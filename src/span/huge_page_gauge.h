@@ -30,7 +30,10 @@ class alignas(kCacheLine) HugePageGauge {
   // How much cheaper small pages must be for huge ones to be dear, in times.
   static constexpr uint64_t kMuchCheaper = 2;
   static constexpr uint32_t kShortestPause = 64;  // milliseconds
-  static constexpr uint32_t kLongestPause = 4096;
+  static constexpr uint32_t kLongestPause = 64 * kShortestPause;
+  // From so many bytes on a heap, or a block that is made longer, has proved to grow, and may have huge pages: at most
+  // a third of what it then has was backed ahead of its use.
+  static constexpr size_t kGrown = 2 * kChunkSize;
 
   // `compared`: nanoseconds from which on a first touch is compared.
   explicit constexpr HugePageGauge(uint64_t compared = kCompared) : compared_(compared) {}

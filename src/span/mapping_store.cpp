@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/algorithm.h"
+#include "base/at_a_time.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/pair.h"
@@ -14,8 +15,8 @@ namespace {
 
 // The part of a block, one in so many, beyond which a tail counts as kept.
 constexpr size_t kTailIgnored = 4;
-// How many kept mappings are looked at for one that fits, newest first.
-constexpr size_t kMostLooks = 64;
+// How many kept mappings are looked at for one that fits, newest first: a look is cheaper than a step.
+constexpr size_t kMostLooks = 4 * kAtATime;
 
 }  // namespace
 
@@ -39,7 +40,7 @@ void* MappingStore::allocate(const LargeRequest& request) {
       index_.withdraw_promise();
       return nullptr;
     }
-    if (block->advised == Paging::kHuge && usable < kGrownBlock && !request.will_grow) {
+    if (block->advised == Paging::kHuge && usable < HugePageGauge::kGrown && !request.will_grow) {
       block->advised = Paging::kSmall;
       const UnlockedScope unlocked(lock_, in_flight_);
       os::prefer_small_pages(at<void>(block->start), block->writable);

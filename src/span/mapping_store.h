@@ -66,7 +66,7 @@ class MappingStore {
   // new room, which the OS counts as one more. The OS grants a process 65530 by default, and a process at that limit
   // gets no memory for small blocks either.
   static constexpr size_t kMostMappings = 32768;
-  static constexpr size_t kMostForGrowth = 4096;
+  static constexpr size_t kMostForGrowth = kMostMappings / 8;
 
   // `grown`: bytes that the span store, which cannot use what is kept here, has taken from the OS so far.
   constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const Atomic<size_t>& grown, Footprint& footprint)
@@ -145,9 +145,6 @@ class MappingStore {
   // Copies up to `most` of the mappings behind *place, 0 at first, and advances that; returns how many, 0 at the end.
   size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
   using CacheList = List<MappedBlock, &MappedBlock::in_cache>;
-  // From so many bytes on a block that is made longer gets huge pages, as a program that lengthens a block fills it.
-  // Each growth backs at most one ahead of its use.
-  static constexpr size_t kGrownBlock = size_t{4} << 20;
   static constexpr size_t kRemembered = 16;
   // Bytes of a mapping that go for their age at a time.
   static constexpr size_t kMostByAge = size_t{4} << 20;

@@ -33,7 +33,7 @@ void* MappingStore::resize(void* start, size_t size) {
   }
   if (usable <= before)
     give_back_excess();
-  else if (usable >= kGrownBlock)
+  else if (usable >= HugePageGauge::kGrown)
     touch_by_the_clock(*block, written);
   return start;
 }
@@ -90,7 +90,7 @@ bool MappingStore::lengthen(MappedBlock* block, size_t usable) {
   write_up_to(block, usable);
   if (block->is_kept) bytes_kept_.subtract(kept - block->kept());
   if (block->written == usable) keep_no_longer(block);
-  if (usable >= kGrownBlock) advise(block);
+  if (usable >= HugePageGauge::kGrown) advise(block);
   return true;
 }
 

@@ -11,10 +11,10 @@
 namespace snug {
 namespace {
 constexpr size_t kMapping = size_t{1} << 20;
-constexpr size_t kSmallestMapping = size_t{64} << 10;  // what a narrow address space may still have
+constexpr size_t kSmallestMapping = kMapping / 16;  // what a narrow address space may still have
 constexpr size_t kRecordAlignment = 64;
 // Below so many bytes more is mapped: as much as many threads take between two slow operations.
-constexpr size_t kLittle = size_t{512} << 10;
+constexpr size_t kLittle = kMapping / 2;
 }  // namespace
 
 void* MetaArena::allocate(size_t bytes) {

@@ -16,7 +16,7 @@ constexpr size_t kLeastWindow = kGiB;
 constexpr size_t kUsualWindow = 64 * kGiB;
 // Reservations begin small, since they count against a limit on addresses that is set later, and double.
 constexpr size_t kFirstReservation = size_t{64} << 20;
-constexpr size_t kLargestReservation = kGiB;
+constexpr size_t kLargestReservation = 16 * kFirstReservation;
 
 // Where windows are put if the kernel agrees: above what runtimes of languages claim by address and below the program,
 // at a place that differs from run to run. The places are a chunk apart: 24.5 bits of chance, where the kernel gives a

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/algorithm.h"
+#include "base/bits.h"
 #include "base/lock.h"
 #include "span/meta_arena.h"
 #include "span/per_home.h"
@@ -29,7 +30,7 @@ class alignas(kCacheLine) ArrayStore {
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:
-  static constexpr size_t kSizes = 7;  // 16, 32 … 1024
+  static constexpr size_t kSizes = log2_floor(kMostPlaces / kLeastPlaces) + 1;  // 16, 32 … 1024
   static constexpr size_t kPiece = 4 * kMostPlaces * sizeof(void*);
 
   void** pop(size_t places) SNUG_REQUIRES(lock_);

@@ -13,19 +13,19 @@
 namespace snug {
 namespace {
 
-// What a class's array may hold at first, in bytes: a page a class would be too much for a thread that does little.
-constexpr size_t kFirstBytes = size_t{64} << 10;
-
 // A refill takes no more than this many bytes at once, unless that is less than a few blocks.
 constexpr size_t kBatchBytes = size_t{128} << 10;
 constexpr size_t kLeastBatch = 4;
+
+// What a class's array may hold at first, in bytes: half of that, as a thread that does little has many classes too.
+constexpr size_t kFirstBytes = kBatchBytes / 2;
 
 // Groups of shared blocks taken at once: a thread that does little should not hold what other threads could use.
 constexpr size_t kSharedGroups = 4;
 constexpr size_t kMostShared = kSharedGroups * kMostLineGroup;
 
-// Up to so many blocks of a class may lie unused in a cache: scavenging does not shorten such an array.
-constexpr size_t kFewBlocks = 16;
+// Up to so many blocks of a class may lie unused in a cache: no array is shorter, and scavenging leaves them.
+constexpr size_t kFewBlocks = ArrayStore::kLeastPlaces;
 
 // The clock is read, to scavenge as due, once in so many slow operations.
 constexpr uint32_t kScavengeOperations = 16;

@@ -152,7 +152,7 @@ class alignas(64) ThreadCache : public HeapCache {
   // have gone home, or more if it has turned out to need them again soon: a thread often frees what it has before it
   // sleeps, and what its cache keeps then stays until it wakes.
   static constexpr size_t kDrains = size_t{4} << 20;
-  static constexpr size_t kDrainsLatest = size_t{64} << 20;
+  static constexpr size_t kDrainsLatest = 16 * kDrains;
 
   struct Array {
     uint16_t places = 0;     // 0: none yet

@@ -9,12 +9,10 @@ namespace {
 // few temporaries among many frees must not end the draining.
 constexpr size_t kWantedWeight = 4;
 
-// Each array of a thread that drains may have room for a few blocks: for kDrainedLeast bytes, but for at least one
-// block and at most kDrainedLeastBlocks. Beyond that the arrays share kDrainedBudget, and none grows to more than half
-// of it. A thread that only frees what others allocate drains for ever: room for just a few large blocks would slow it
-// down.
-constexpr size_t kDrainedLeast = size_t{16} << 10;
-constexpr size_t kDrainedLeastBlocks = 16;
+// Each array of a thread that drains may have room for a few blocks: for a page's worth, but for at least one
+// block and at most as many as the shortest array holds. Beyond that the arrays share kDrainedBudget, and none grows to
+// more than half of it. A thread that only frees what others allocate drains for ever: room for just a few large blocks
+// would slow it down.
 constexpr size_t kDrainedBudget = size_t{512} << 10;
 constexpr size_t kDrainedMost = kDrainedBudget / 2;
 
@@ -68,7 +66,7 @@ void ThreadCache::has_refilled(size_t size_class, size_t count) {
 // How much of an array's room its class keeps while the thread drains. extra_bytes(): the bytes of the rest.
 size_t ThreadCache::least_room(size_t size_class, size_t room) const {
   if (room <= 1) return room;  // a class that does not exist has no room, and its block size is 0
-  return min(room, clamp<size_t>(kDrainedLeast / sizes(size_class).block_size, 1, kDrainedLeastBlocks));
+  return min(room, clamp<size_t>(kPageSize / sizes(size_class).block_size, 1, ArrayStore::kLeastPlaces));
 }
 
 size_t ThreadCache::extra_bytes(size_t size_class, size_t room) const {

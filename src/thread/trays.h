@@ -21,9 +21,9 @@
 namespace snug {
 
 struct Trays {
-  static constexpr size_t kMost = 128;                    // blocks of a tray
-  static constexpr size_t kMostBytes = size_t{16} << 10;  // of its blocks; but for
-  static constexpr size_t kLeast = 8;                     // blocks, whatever their size
+  static constexpr size_t kMost = 128;             // blocks of a tray
+  static constexpr size_t kMostBytes = kPageSize;  // of its blocks; but for
+  static constexpr size_t kLeast = 8;              // blocks, whatever their size
 
   uint64_t random;
   uint32_t left[kMaxClasses];

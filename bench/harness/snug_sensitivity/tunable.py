@@ -32,11 +32,11 @@ def as_expression(found: re.Match[str]) -> str:
     return f"#define {found['name']} ({value})"
 
 
-def tunable(text: str, names: list[str]) -> str:
-    """The file with those of its constants as variables, and what is made of them as expressions."""
+def tunable(text: str, names: list[str], of_headers: list[str] | None = None) -> str:
+    """The file with those of its constants as variables, and what is made of them, or of those of headers, as expressions."""
     for name in names:
         text = Constant("", name).pattern().sub(as_variable, text)
-    uses = re.compile(rf"\b({'|'.join(names)})\b")
+    uses = re.compile(rf"\b({'|'.join([*names, *(of_headers or [])])})\b")
     derived = re.compile(DECLARATION.format(ANY_NAME), re.MULTILINE)
     return derived.sub(lambda found: as_expression(found) if uses.search(found["value"]) else found[0], text)
 
@@ -59,10 +59,12 @@ def copy_tunable(root: Path, place: Path, constants: list[Constant]) -> None:
             shutil.copytree(source, place / name)
         elif source.is_file():
             shutil.copy2(source, place / name)
-    for file in dict.fromkeys(each.file for each in constants):
-        target = place / file
-        names = [each.name for each in constants if each.file == file]
-        target.write_text(tunable(target.read_text("utf-8"), names), "utf-8")
+    of_headers = [each.name for each in constants if each.file.endswith(".h")]
+    for target in sorted(each for each in (place / "src").rglob("*") if each.suffix in (".h", ".cpp")):
+        names = [each.name for each in constants if place / each.file == target]
+        before = target.read_text("utf-8")
+        if (text := tunable(before, names, of_headers)) != before:
+            target.write_text(text, "utf-8")
 
 
 def build_tunable(root: Path, place: Path, constants: list[Constant]) -> Path:
