@@ -7,8 +7,9 @@
 // that was kept goes once another has. The first slab of a class is as short as may be, since a program may have many
 // thousand heaps that hold little.
 //
-//   per class:   out == sum of used over its slabs;   slabs == those in its two lists
-//                full slabs have no block to give;   an empty one is alone in the list of partial ones
+//   blocks_out_ and bytes_out_ are the sums over all slabs
+//   per class:   slabs == those in its two lists;   full slabs have no block to give;   an empty one is alone in the
+//                list of partial ones
 //   held_ == slab_bytes_ + large_bytes_ + bytes of large blocks that are about to be made
 //   in a region:   held_ == the bytes of its pages that are taken
 //

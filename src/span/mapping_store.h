@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/at_a_time.h"
 #include "base/atomic.h"
 #include "base/fixed_array.h"
 #include "base/in_flight_gate.h"
@@ -124,17 +125,17 @@ class MappingStore {
   // out; one that is freed or reused meanwhile may come twice, or not at all.
   template <class Visit>
   bool for_each_extent(Visit visit) {
-    LargeExtent extents[64];
+    LargeExtent extents[4 * kAtATime];
     size_t place = 0;
-    while (const size_t count = copy_extents(&place, extents, sizeof extents / sizeof *extents))
+    while (const size_t count = copy_extents(&place, extents, 4 * kAtATime))
       for (const LargeExtent& one : ArrayView(extents, count))
         if (!visit(one)) return false;
     return true;
   }
   // The index, as [first byte, end).
   Pair<uintptr_t, uintptr_t> index_range();
-  // Null, or the broken invariant. Takes the lock. O(blocks). Live, mapped and held bytes are
-  // compared only while nothing is detached.
+  // Null, or the broken invariant. Takes the lock. O(blocks). Live, mapped and held bytes are compared only while
+  // nothing is detached.
   const char* check();
 
   // Fork: held while no block is on its way between the cache, the index and the OS.
@@ -142,8 +143,6 @@ class MappingStore {
   void unlock_after_fork() SNUG_RELEASE(lock_) { lock_.unlock_after_fork(); }
 
  private:
-  // Copies up to `most` of the mappings behind *place, 0 at first, and advances that; returns how many, 0 at the end.
-  size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
   using CacheList = List<MappedBlock, &MappedBlock::in_cache>;
   static constexpr size_t kRemembered = 16;
   // Bytes of a mapping that go for their age at a time.
@@ -151,6 +150,8 @@ class MappingStore {
   static constexpr size_t kNotDue = SIZE_MAX;
   static constexpr uint64_t kNoneKept = UINT64_MAX;
 
+  // Copies up to `most` of the mappings behind *place, 0 at first, and advances that; returns how many, 0 at the end.
+  size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
   // Makes system calls. `grown`: the bytes in total so far, as of grown_. As many steps as are owed, without a bound;
   // where nothing is kept, or on its way, what is owed is forgiven. Gives back the excess afterwards.
   void purge_for_growth_slowly(size_t grown) SNUG_EXCLUDES(lock_);

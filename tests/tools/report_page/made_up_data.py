@@ -54,7 +54,7 @@ PLACES = [
 
 
 def make_nodes(chance, nodes):
-    made = {"name": ["main"], "bar": [""], "place": ["main.cpp:12"], "caller": [-1]}
+    made = {"name": ["main"], "bar": [""], "place": ["main.cpp:12"], "caller": [-1], "plumbing": [0]}
     depth = [0]
     for node in range(1, nodes):
         # Recent nodes call more often than old ones: the tree grows deep as well as broad.
@@ -67,6 +67,7 @@ def make_nodes(chance, nodes):
         made["bar"].append(NAMES[which] if variant else "")
         made["place"].append(PLACES[which % len(PLACES)].format(chance.randrange(10, 400)))
         made["caller"].append(caller)
+        made["plumbing"].append(0)
         depth.append(depth[caller] + 1)
     return made
 
@@ -283,7 +284,7 @@ def medium():
 
 def no_stacks():
     data = make(seed=3, nodes=1)
-    data["nodes"] = {"name": [], "bar": [], "place": [], "caller": []}
+    data["nodes"] = {"name": [], "bar": [], "place": [], "caller": [], "plumbing": []}
     data["series"], data["at_peak"], data["findings"] = [], {"node": [], "bytes": [], "blocks": []}, data["findings"][2:]
     data["trace"]["has_stacks"] = False
     return data

@@ -84,21 +84,31 @@ int drop_half(const snug_pressure*, void*) {
   return half != 0 ? 1 : 0;
 }
 
+// False if a request is refused.
+bool fill_cache(size_t bytes) {
+  for (size_t filled = 0; filled < bytes; filled += 10'000) {
+    void* const block = snug_malloc(10'000);
+    if (block == nullptr) return false;
+    memset(block, 1, 10'000);
+    cache.push_back(block);
+  }
+  return true;
+}
+
+snug_limits limits_now() {
+  snug_limits limits{};
+  limits.size = sizeof limits;
+  snug_get_limits(&limits);
+  return limits;
+}
+
 TEST(ContainerTest, ACallbackKeepsAProgramAlive) {
   const OwnGroup group(200 * kMiB);
   const auto outcome = group.ask([] {
     ::setenv("SNUG_CONF", "soft_limit:auto", 1);
     if (snug_on_pressure(drop_half, nullptr, SNUG_PRESSURE_SOFT) != 0) return false;
-    size_t filled = 0;
-    for (; filled < 500 * kMiB; filled += 10'000) {  // without a callback it holds 220 MiB soon, and is killed
-      void* const block = snug_malloc(10'000);
-      if (block == nullptr) return false;
-      memset(block, 1, 10'000);
-      cache.push_back(block);
-    }
-    snug_limits limits{};
-    limits.size = sizeof limits;
-    snug_get_limits(&limits);
+    if (!fill_cache(500 * kMiB)) return false;  // without a callback it holds 220 MiB soon, and is killed
+    const snug_limits limits = limits_now();
     return limits.soft_limit < 200 * kMiB && limits.asked >= 2 && limits.refused == 0;
   });
   if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
@@ -121,13 +131,6 @@ TEST(ContainerTest, AtTheContainersLimitARequestIsRefusedInsteadOfTheProcessKill
   EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
 }
 
-uint64_t limit_in_force() {
-  snug_limits limits{};
-  limits.size = sizeof limits;
-  snug_get_limits(&limits);
-  return limits.limit;
-}
-
 // Asks again and again whether it holds by now. What does not in ten minutes never will.
 template <class Condition>
 bool comes_true(Condition condition) {
@@ -146,11 +149,11 @@ TEST(ContainerTest, ALimitFollowsTheGroupWhileTheProgramRuns) {
     std::vector<void*> blocks;
     for (size_t bytes = 0; bytes < 20 * kMiB; bytes += 3000) blocks.push_back(snug_malloc(3000));
     for (void* const block : blocks) snug_free(block);
-    const uint64_t before = limit_in_force();
+    const uint64_t before = limits_now().limit;
     if (before < 100 * kMiB || before > 200 * kMiB) return false;
     if (!group.set_limit(std::to_string(150 * kMiB))) return false;
-    if (!comes_true([before] { return limit_in_force() < before - 30 * kMiB; })) return false;
-    return group.set_limit("") && comes_true([] { return limit_in_force() == 0; });
+    if (!comes_true([before] { return limits_now().limit < before - 30 * kMiB; })) return false;
+    return group.set_limit("") && comes_true([] { return limits_now().limit == 0; });
   });
   if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
   EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
@@ -163,15 +166,8 @@ TEST(ContainerTest, ASoftLimitLeadsToWhereTheKernelSlowsTheGroupDown) {
     if (!group.set("memory.high", std::to_string(100 * kMiB))) return false;
     ::setenv("SNUG_CONF", "soft_limit:auto", 1);
     if (snug_on_pressure(drop_half, nullptr, SNUG_PRESSURE_SOFT) != 0) return false;
-    for (size_t filled = 0; filled < 300 * kMiB; filled += 10'000) {
-      void* const block = snug_malloc(10'000);
-      if (block == nullptr) return false;
-      memset(block, 1, 10'000);
-      cache.push_back(block);
-    }
-    snug_limits limits{};
-    limits.size = sizeof limits;
-    snug_get_limits(&limits);
+    if (!fill_cache(300 * kMiB)) return false;
+    const snug_limits limits = limits_now();
     return limits.soft_limit > 50 * kMiB && limits.soft_limit < 100 * kMiB && limits.asked >= 3;
   });
   if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";

@@ -69,7 +69,7 @@
       });
     }
     hasLibrary() {
-      return (this.data.nodes.plumbing || []).includes(1);
+      return this.data.nodes.plumbing.includes(1);
     }
     callers() {
       return this.shape().caller;
