@@ -19,12 +19,13 @@ namespace snug {
 // a tenth of what it takes to have it go and come again.
 inline constexpr size_t kMostInRun = size_t{32} << 20;
 
-// True if a large block that shrinks keeps so many unused bytes of its length: less than an eighth, and less than 1
-// MiB.
-inline bool keeps_unused(size_t length, size_t unused) {
+// Bytes of its length that a large block may leave unused: less than an eighth, and less than 1 MiB.
+inline size_t most_unused(size_t length) {
   constexpr size_t kTailKept = size_t{1} << 20;
-  return unused < (length / 8 < kTailKept ? length / 8 : kTailKept);
+  return length / 8 < kTailKept ? length / 8 : kTailKept;
 }
+// True if a block that shrinks keeps them.
+inline bool keeps_unused(size_t length, size_t unused) { return unused < most_unused(length); }
 
 struct alignas(64) MappedBlock : Mapping {
   ListLink<MappedBlock> in_cache;  // if it is free, or live with a tail that counts as kept

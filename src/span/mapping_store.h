@@ -191,9 +191,10 @@ class MappingStore {
   bool make_writable(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   bool lengthen(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   void advise(MappedBlock* block) SNUG_REQUIRES(lock_);
-  // For a block that realloc has just made longer, where `written` bytes had been used: times the first touch of the
-  // next huge page behind them, or of small pages. The block is the caller's, so that no other thread uses it.
-  void touch_by_the_clock(const MappedBlock& block, size_t written) SNUG_EXCLUDES(lock_);
+  static size_t length_to_grow(const MappedBlock& block, size_t usable);
+  // For a block that realloc has just made `usable` bytes long, where `written` had been used: times the first touch of
+  // the next huge page behind them, or of small pages. The block is the caller's, so that no other thread uses it.
+  void touch_by_the_clock(const MappedBlock& block, size_t written, size_t usable) SNUG_EXCLUDES(lock_);
   LargeFree reason_unknown(uintptr_t start) SNUG_REQUIRES(lock_);
   uintptr_t find_around(uintptr_t address) const SNUG_REQUIRES(lock_);
   void remember_gone(uintptr_t start) SNUG_REQUIRES(lock_) { gone_[gone_count_++ % kRemembered] = start; }

@@ -9,6 +9,15 @@
 
 namespace snug {
 
+// The length for a block that realloc makes so long: half of what it may leave unused more, so that most steps of a
+// buffer that grows in small ones need no lock. Not for that alone is memory made of room, or a huge page begun.
+size_t MappingStore::length_to_grow(const MappedBlock& block, size_t usable) {
+  const uintptr_t end = block.start + usable;
+  const size_t ahead = round_down(most_unused(usable) / 2, os::page_size());
+  const size_t more = min(ahead, round_up(end, kChunkSize) - end);
+  return usable > block.writable ? usable + more : min(usable + more, block.writable);
+}
+
 void* MappingStore::resize(void* start, size_t size) {
   SNUG_ASSERT(size != 0, "a block of no bytes has no mapping");
   const size_t usable = round_up(size, os::page_size());
@@ -23,7 +32,7 @@ void* MappingStore::resize(void* start, size_t size) {
     before = block->usable;
     written = block->written;
     if (usable > before) {
-      if (!lengthen(block, usable)) return nullptr;
+      if (!lengthen(block, length_to_grow(*block, usable)) && !lengthen(block, usable)) return nullptr;
       start = at<void>(block->start);
     } else {
       if (keeps_unused(before, before - usable)) return start;
@@ -34,7 +43,7 @@ void* MappingStore::resize(void* start, size_t size) {
   if (usable <= before)
     give_back_excess();
   else if (usable >= HugePageGauge::kGrown)
-    touch_by_the_clock(*block, written);
+    touch_by_the_clock(*block, written, usable);
   return start;
 }
 
@@ -108,13 +117,13 @@ void MappingStore::advise(MappedBlock* block) {
   });
 }
 
-// For a block that has grown beyond the first `written` bytes: times the first touch of the huge page that begins next,
-// or of small ones where a comparison is due, as a program makes a block longer to write there. Without the lock, since
-// it may take long; the block belongs to the caller of realloc, which waits.
-void MappingStore::touch_by_the_clock(const MappedBlock& block, size_t written) {
+// For a block that has grown beyond the first `written` bytes up to `usable`: times the first touch of the huge page
+// that begins next, or of small ones where a comparison is due, as a program makes a block longer to write there.
+// Without the lock, since it may take long; the block belongs to the caller of realloc, which waits.
+void MappingStore::touch_by_the_clock(const MappedBlock& block, size_t written, size_t usable) {
   // What lies before the next boundary may be backed already.
   const uintptr_t next = round_up(block.start + written, kChunkSize);
-  const uintptr_t end = block.start + block.usable;
+  const uintptr_t end = block.start + usable;
   if (next >= end) return;
   if (block.advised == Paging::kHuge)
     touch_huge_page(gauge_, at<char>(next));

@@ -225,7 +225,7 @@ TEST_F(LimitsTest, ABufferThatGrowsPassesTheSoftLimit) {
   watch(free_nothing, &calls, SNUG_PRESSURE_SOFT);
   void* block = snug_malloc(40 * kMiB);
   for (size_t size = 41; size != 64; ++size) ASSERT_NE(block = snug_realloc(block, size * kMiB), nullptr);
-  EXPECT_GE(calls, 10);
+  EXPECT_GE(calls, 8) << "at each step that makes the block longer: one in two at least of those beyond the limit";
   snug_free(block);
 }
 

@@ -104,10 +104,8 @@ class LargeProgram {
     block.start = start;
     block.usable = large_.usable_size(start);
     ASSERT_GE(block.usable, size);
-    if (round_up(size, kOsPage) > was) {
-      ASSERT_EQ(block.usable, round_up(size, kOsPage));
-    }
-    ASSERT_LE(block.usable, std::max(was, round_up(size, kOsPage)));
+    const size_t needed = round_up(size, kOsPage);
+    ASSERT_LE(block.usable, std::max(was, needed + most_unused(needed) / 2));
     expect_stamped(block, std::min(was, block.usable));
     stamp(block, was);
   }
