@@ -103,11 +103,14 @@ class alignas(kCacheLine) MetaArena {
 };
 
 // A piece of the arena's memory, out of which one user of it cuts records, so that it seldom takes the arena's lock,
-// which all threads share. The caller holds the lock that guards the piece.
+// which all threads share. Each piece is twice as long as the one before: what is not cut yet takes addresses alone.
+// The caller holds the lock that guards the piece.
 class ArenaPiece {
  public:
-  // `bytes` of a piece: some times the longest record, as what is left of one when the next is taken is lost.
-  explicit constexpr ArenaPiece(MetaArena& arena, size_t bytes = size_t{4} << 10) : arena_(arena), bytes_(bytes) {}
+  static constexpr size_t kLongest = size_t{32} << 10;
+
+  // `bytes` of the first piece: some times the longest record, as what is left of one when the next is taken is lost.
+  explicit constexpr ArenaPiece(MetaArena& arena, size_t bytes = kLongest / 8) : arena_(arena), bytes_(bytes) {}
 
   // Zeroed memory of so many bytes, aligned to 64, never given back; null if the OS refuses. O(1).
   void* cut(size_t bytes) {
@@ -125,11 +128,12 @@ class ArenaPiece {
     if (piece == nullptr) return false;
     next_ = piece;
     left_ = bytes;
+    bytes_ = min(2 * bytes_, kLongest);
     return true;
   }
 
   MetaArena& arena_;
-  const size_t bytes_;
+  size_t bytes_;
   char* next_ = nullptr;
   size_t left_ = 0;
 };

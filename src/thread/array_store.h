@@ -18,7 +18,7 @@ class alignas(kCacheLine) ArrayStore {
   static constexpr size_t kLeastPlaces = 16;
   static constexpr size_t kMostPlaces = 1024;
 
-  explicit constexpr ArrayStore(MetaArena& arena) : piece_(arena, kPiece) {}
+  explicit constexpr ArrayStore(MetaArena& arena) : piece_(arena, ArenaPiece::kLongest) {}
 
   // An array of `places` (a power of two in range); null if the OS refuses memory. Thread-safe.
   void** take(size_t places);
@@ -31,7 +31,6 @@ class alignas(kCacheLine) ArrayStore {
 
  private:
   static constexpr size_t kSizes = log2_floor(kMostPlaces / kLeastPlaces) + 1;  // 16, 32 … 1024
-  static constexpr size_t kPiece = 4 * kMostPlaces * sizeof(void*);
 
   void** pop(size_t places) SNUG_REQUIRES(lock_);
   void push(void** array, size_t places) SNUG_REQUIRES(lock_);

@@ -179,7 +179,7 @@ TEST(RecordPool, AsksTheArenaForSeveralAtOnce) {
     Record* record = pool.make();
     EXPECT_TRUE(is_aligned(address_of(record), 64));
     EXPECT_TRUE(seen.insert(record).second);
-    EXPECT_EQ(arena.bytes_used(), (i / 64 + 1) * 4096);
+    EXPECT_EQ(arena.bytes_used(), i < 64 ? 4096 : 3 * 4096) << "each piece is twice as long as the one before";
   }
 }
 
