@@ -1,5 +1,5 @@
 // kAtATime: how many items of a possibly long job one malloc, or one hold of a lock, does at most, so that other
-// threads do not wait: runs and slabs to purge, slabs in a mailbox to open, abandoned heaps to look at.
+// threads do not wait: runs and slabs to purge, slabs in a mailbox to open.
 #pragma once
 
 #include <stdint.h>

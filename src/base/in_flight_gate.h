@@ -6,12 +6,10 @@
 // GateGuard: a hold in which a thread may go inside. While a fork waits until no thread is inside, no further thread
 // gets in: threads that come one after the other would keep the fork waiting for as long as they come.
 //
-// InFlightScope: an operation of several holds, begun by an entry, between which an object has left one owner and not
-// reached the next.
-//
-// UnlockedScope: a part of a hold during which the lock is dropped, for a system call. The thread has taken the object
-// of the call out of what other threads find, as if it were allocated, and puts it back afterwards. Whatever else it
-// has read under the lock before may have changed.
+// UnlockedScope: a part of a hold during which the lock is dropped, for a system call or for what takes locks that come
+// before this one. The thread has taken the object of that out of what other threads find, as if it were allocated, or
+// the object has left one owner and not reached the next. Whatever else it has read under the lock before may have
+// changed.
 //
 // These are templates so that tests/schedule can run them in every order of their steps.
 #pragma once
@@ -72,29 +70,6 @@ class SNUG_SCOPED_LOCK BasicGateGuard {
 };
 
 template <class Atomics, class LockType>
-class BasicInFlightScope {
- public:
-  using InFlightGate = BasicInFlightGate<Atomics, LockType>;
-
-  BasicInFlightScope(LockType& lock, InFlightGate& in_flight, TakenIn where = CallSite::current())
-      : lock_(lock), in_flight_(in_flight), where_(where) {
-    const BasicGateGuard<Atomics, LockType> entry(lock_, in_flight_, where);
-    in_flight_.enter();
-  }
-  ~BasicInFlightScope() {
-    LockGuard guard(lock_, where_);
-    in_flight_.leave();
-  }
-  BasicInFlightScope(const BasicInFlightScope&) = delete;
-  BasicInFlightScope& operator=(const BasicInFlightScope&) = delete;
-
- private:
-  LockType& lock_;
-  InFlightGate& in_flight_;
-  [[no_unique_address]] const TakenIn where_;
-};
-
-template <class Atomics, class LockType>
 class SNUG_SCOPED_LOCK BasicUnlockedScope {
  public:
   using InFlightGate = BasicInFlightGate<Atomics, LockType>;
@@ -121,7 +96,6 @@ class SNUG_SCOPED_LOCK BasicUnlockedScope {
 
 using InFlightGate = BasicInFlightGate<StdAtomics, SharedLock>;
 using GateGuard = BasicGateGuard<StdAtomics, SharedLock>;
-using InFlightScope = BasicInFlightScope<StdAtomics, SharedLock>;
 using UnlockedScope = BasicUnlockedScope<StdAtomics, SharedLock>;
 
 }  // namespace snug

@@ -27,9 +27,9 @@ const char* fault_in(const Slab& slab, const SizeClass& sizes, const void* block
 bool HeapRegistry::open(const ClassTable& table) {
   table_ = &table;
   if (!heaps_.is_open()) {
-    auto* places = static_cast<Heaps::Place*>(arena_.map(kIds * sizeof(Heaps::Place)));
+    auto* places = static_cast<Heaps::Places<kIds>*>(arena_.map(sizeof(Heaps::Places<kIds>)));
     if (places == nullptr) return false;
-    heaps_.open(places, kIds);
+    heaps_.open(*places);
   }
   if (shared_[0].load(kRelaxed) == nullptr) shared_[0].store(make_shared(0), kRelease);
   return shared_[0].load(kRelaxed) != nullptr;

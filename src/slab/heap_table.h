@@ -12,6 +12,7 @@
 // heap's slabs only under the heap's own lock. Once made, a heap stays, so that its id leads to it for ever.
 //
 //   threads_ == the sum of thread_count() over all heaps;   living_ == heaps of which it is not 0
+//   what is abandoned or spare has no thread, and is not both;   what is spare has no slab
 //
 // Lock order: heap -> heap table. No thread waits for a heap's lock while it holds another's or the heap table's,
 // except at a fork, where one thread takes them all. It is a template so that tests/schedule can run it in every order
@@ -21,29 +22,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/at_a_time.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/fixed_array.h"
 #include "base/lock.h"
 #include "base/pair.h"
 #include "base/units.h"
+#include "slab/heap_set.h"
 
 namespace snug {
 
-// Heap has a member next_abandoned_ and a count of threads, which only the heap table uses, and the functions of
-// SlabHeap that are called here.
+// Heap has a count of threads, which only the heap table uses, and the functions of SlabHeap that are called here.
 template <class Heap, class Atomics, class LockType>
 class HeapTable {
  public:
-  using Place = typename Atomics::template Atomic<Heap*>;
+  // What it needs for each heap, or 64 of them: all zero.
+  template <size_t kLimit>
+  struct Places {
+    typename Atomics::template Atomic<Heap*> heaps[kLimit];
+    typename HeapSet<Atomics>::Word abandoned[HeapSet<Atomics>::words_for(kLimit)];
+    typename HeapSet<Atomics>::Word spare[HeapSet<Atomics>::words_for(kLimit)];
+  };
 
   constexpr HeapTable() = default;
 
-  // Before any other use: a place for each id below `limit`, all null.
-  void open(Place* heaps, size_t limit) {
-    heaps_ = heaps;
-    limit_ = limit;
+  // Before any other use. Ids are below the limit.
+  template <size_t kLimit>
+  void open(Places<kLimit>& places) {
+    heaps_ = places.heaps;
+    limit_ = kLimit;
+    abandoned_.open(places.abandoned);
+    spare_.open(places.spare);
   }
   bool is_open() const { return heaps_ != nullptr; }
   // At most so many heaps live. Not 0; and no less than live.
@@ -84,27 +93,26 @@ class HeapTable {
       heap.open_all_mail();
       retire(heap);
     }
-    LockGuard guard(lock_);
-    heap.next_abandoned_ = abandoned_;
-    abandoned_ = &heap;
-    abandoned_count_.fetch_add(1, kRelaxed);
+    abandoned_.add(heap.id());
   }
 
   // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. A heap that another thread is
-  // visiting is skipped. A visit opens mail, which may make system calls, so the heap table's lock is not held then. A
-  // thread that takes the heap meanwhile gets it without that slab.
+  // visiting is skipped. Takes the heap table's lock only when it has met a heap that owns nothing any more: a visit
+  // opens mail, which may make system calls. A thread that takes the heap meanwhile gets it without that slab.
   bool adopt_slab(size_t size_class, Heap& heir) SNUG_REQUIRES(heir.lock()) {
-    Heap* heaps[kAtATime];
-    for (size_t seen = 0;; seen += kAtATime) {
-      const size_t found = list_abandoned(size_class, seen, heaps);
-      for (Heap* heap : ArrayView(heaps, found)) {
-        if (!heap->try_visit()) continue;
-        const bool given = heap->give_slab(size_class, heir);
-        heap->end_visit();
-        if (given) return true;
-      }
-      if (found != kAtATime) return false;
-    }
+    bool met_bare = false;
+    const bool adopted = abandoned_.visit_until(heap_count(), [&](size_t id) {
+      heir.lock().assume_held();
+      Heap* const one = heap(static_cast<uint16_t>(id));
+      if (one == nullptr) return false;
+      met_bare = met_bare || one->slab_count() == 0;
+      if (one->slabs_to_give(size_class) == 0 || !one->try_visit()) return false;
+      const bool given = one->give_slab(size_class, heir);
+      one->end_visit();
+      return given;
+    });
+    if (met_bare) retire_bare();
+    return adopted;
   }
 
   // Calls act(heap) for every heap that has slabs or mail, under its lock, with all mail home. The caller holds no
@@ -117,7 +125,6 @@ class HeapTable {
       heap.open_all_mail();
       act(heap);
     });
-    LockGuard guard(lock_);
     retire_bare();
   }
 
@@ -132,7 +139,14 @@ class HeapTable {
   }
   // The heap with the id, null if there is none yet.
   Heap* heap(uint16_t id) const { return heaps_[id].load(kAcquire); }
-  size_t abandoned_count() const { return abandoned_count_.load(kRelaxed); }
+  size_t abandoned_count() const {
+    size_t count = 0;
+    abandoned_.visit_until(heap_count(), [&](size_t) {
+      ++count;
+      return false;
+    });
+    return count;
+  }
   bool is_held() const { return lock_.is_held(); }
 
   // For a fork: take and drop the locks of all heaps and the heap table's, while no thread begins or ends.
@@ -151,15 +165,15 @@ class HeapTable {
   // Null, or the broken part of the invariant.
   const char* check() {
     LockGuard guard(lock_);
-    size_t count = 0;
-    for (Heap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) {
-      if (heap->thread_count() != 0) return "heap registry: an abandoned heap has a thread";
-      ++count;
-    }
-    if (count != abandoned_count()) return "heap registry: the count of abandoned heaps is wrong";
-    for (Heap* heap = spare_; heap != nullptr; heap = heap->next_abandoned_)
-      if (heap->thread_count() != 0 || heap->slab_count() != 0)
+    for (size_t id = 1; id <= heap_count(); ++id) {
+      const Heap& one = *heap(static_cast<uint16_t>(id));
+      const bool is_abandoned = abandoned_.has(id);
+      const bool is_spare = spare_.has(id);
+      if (is_abandoned && (is_spare || one.thread_count() != 0))
+        return "heap registry: an abandoned heap has a thread, or is spare";
+      if (is_spare && (one.thread_count() != 0 || one.slab_count() != 0))
         return "heap registry: a spare heap has a thread, or slabs";
+    }
     size_t threads = 0;
     size_t living = 0;
     for_each([&](const Heap& heap) {
@@ -171,17 +185,24 @@ class HeapTable {
   }
 
  private:
-  using Link = typename Atomics::template Var<Heap*>;
+  using Set = HeapSet<Atomics>;
 
+  // How far a set can reach. Without the lock it may be too few: what is left out is found next time.
+  size_t heap_count() const { return heap_count_.load(kRelaxed); }
   template <class Make>
   Heap* without_thread(Make make) SNUG_REQUIRES(lock_) {
-    Link& list = abandoned_ != nullptr ? abandoned_ : spare_;
-    Heap* heap = list;
-    if (heap == nullptr) return make_heap(make);
-    if (&list == &abandoned_) abandoned_count_.fetch_sub(1, kRelaxed);
-    list = heap->next_abandoned_;
-    heap->next_abandoned_ = nullptr;
-    return heap;
+    Heap* found = take_out_of(abandoned_);
+    if (found == nullptr) found = take_out_of(spare_);
+    return found != nullptr ? found : make_heap(make);
+  }
+  Heap* take_out_of(Set& set) SNUG_REQUIRES(lock_) {
+    Heap* found = nullptr;
+    set.visit_until(heap_count(), [&](size_t id) {
+      set.remove(id);
+      found = heap(static_cast<uint16_t>(id));
+      return true;
+    });
+    return found;
   }
 
   // The next living heap that serves no more threads than the average: there is one, as not all lie above the average.
@@ -189,7 +210,7 @@ class HeapTable {
     if (living_ == 0) return nullptr;
     const size_t most = threads_ / living_;
     for (;;) {
-      last_shared_ = last_shared_ % heap_count_ + 1;
+      last_shared_ = last_shared_ % heap_count() + 1;
       Heap* const one = heap(static_cast<uint16_t>(last_shared_));
       if (one->thread_count() != 0 && one->thread_count() <= most) return one;
     }
@@ -206,61 +227,40 @@ class HeapTable {
   // Ids begin at 1: a page entry that names no slab has owner 0.
   template <class Make>
   Heap* make_heap(Make make) SNUG_REQUIRES(lock_) {
-    const size_t id = heap_count_ + 1;
+    const size_t id = heap_count() + 1;
     if (id == limit_) return nullptr;
     Heap* heap = make(static_cast<uint16_t>(id));
     if (heap == nullptr) return nullptr;
     heaps_[id].store(heap, kRelease);
-    heap_count_ = id;
+    heap_count_.store(id, kRelaxed);
     return heap;
   }
 
-  // Lists abandoned heaps that have a block of the class to give, as far as can be told without their locks, from
-  // behind the first `skipped` of them. Returns how many it has listed.
-  size_t list_abandoned(size_t size_class, size_t skipped, Heap** heaps) {
+  // Makes spare ones of the abandoned heaps that own nothing any more.
+  void retire_bare() {
     LockGuard guard(lock_);
-    size_t found = 0;
-    for (Heap* heap = abandoned_; heap != nullptr && found != kAtATime; heap = heap->next_abandoned_) {
-      if (heap->slabs_to_give(size_class) == 0) continue;
-      if (skipped != 0)
-        --skipped;
-      else
-        heaps[found++] = heap;
-    }
-    if (found == 0) retire_bare();
-    return found;
+    abandoned_.visit_until(heap_count(), [&](size_t id) {
+      if (heap(static_cast<uint16_t>(id))->slab_count() != 0) return false;
+      abandoned_.remove(id);
+      spare_.add(id);
+      return false;
+    });
   }
 
-  // Moves the abandoned heaps that own nothing any more to the spare ones.
-  void retire_bare() SNUG_REQUIRES(lock_) {
-    for (Link* link = &abandoned_; *link != nullptr;) {
-      Heap* heap = *link;
-      if (heap->slab_count() != 0) {
-        link = &heap->next_abandoned_;
-        continue;
-      }
-      *link = heap->next_abandoned_;
-      heap->next_abandoned_ = spare_;
-      spare_ = heap;
-      abandoned_count_.fetch_sub(1, kRelaxed);
-    }
-  }
-
-  // Every slow operation reads these; nothing writes them once the heap table is open.
-  Place* heaps_ = nullptr;
+  // Every slow operation reads these; only a new heap writes one of them.
+  typename Atomics::template Atomic<Heap*>* heaps_ = nullptr;
   size_t limit_ = 0;
   size_t most_living_ = SIZE_MAX;
+  Set abandoned_;                                            // without a thread, but with slabs when last looked at
+  Set spare_;                                                // without either
+  typename Atomics::template Atomic<size_t> heap_count_{0};  // ids 1 … heap_count exist; written under the lock
 
-  // Threads write these when they begin or end. Many read the count, only the lock's holder reads the rest.
-  alignas(kCacheLine) typename Atomics::template Atomic<size_t> abandoned_count_{0};
+  // Threads write these when they begin or end.
   alignas(kCacheLine) LockType lock_;
-  typename Atomics::template Var<size_t> heap_count_ SNUG_GUARDED_BY(lock_){0};  // ids 1 … heap_count exist
-  typename Atomics::template Var<size_t> threads_ SNUG_GUARDED_BY(lock_){0};     // threads that have a heap
-  typename Atomics::template Var<size_t> living_ SNUG_GUARDED_BY(lock_){0};      // heaps that have a thread
+  typename Atomics::template Var<size_t> threads_ SNUG_GUARDED_BY(lock_){0};  // threads that have a heap
+  typename Atomics::template Var<size_t> living_ SNUG_GUARDED_BY(lock_){0};   // heaps that have a thread
   typename Atomics::template Var<size_t> last_shared_ SNUG_GUARDED_BY(lock_){
-      0};                                           // id of the heap that least_crowded() chose last
-  Link abandoned_ SNUG_GUARDED_BY(lock_){nullptr};  // without a thread, but with slabs when last looked at
-  Link spare_ SNUG_GUARDED_BY(lock_){nullptr};      // without either
+      0};  // id of the heap that least_crowded() chose last
 };
 
 }  // namespace snug

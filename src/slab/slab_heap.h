@@ -246,8 +246,7 @@ class alignas(64) SlabHeap {
   bool is_shared_ = false;           // the shared heap: it never has a thread
 
   alignas(kCacheLine) HeapRegistry& registry_;
-  SlabHeap* next_abandoned_ = nullptr;  // used by the heap table
-  Atomic<size_t> threads_{0};           // likewise
+  Atomic<size_t> threads_{0};  // used by the heap table
   HeapCaches caches_ SNUG_GUARDED_BY(lock());
   SlabRecords slabs_ SNUG_GUARDED_BY(lock());
   OwnerCounter slab_count_;

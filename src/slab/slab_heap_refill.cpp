@@ -71,8 +71,7 @@ size_t SlabHeap::take_group(size_t size_class, void** end) {
 Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
   Bin& bin = bins_[size_class];
   const bool can_be_partial = registry_.table().classes[size_class].blocks_per_slab != 1;
-  if (bin.empty.empty() && can_be_partial && registry_.abandoned_count() != 0 &&
-      registry_.adopt_slab(size_class, *this) && !bin.partial.empty())
+  if (bin.empty.empty() && can_be_partial && registry_.adopt_slab(size_class, *this) && !bin.partial.empty())
     return bin.partial.front();
   return take_empty(size_class);
 }

@@ -20,18 +20,8 @@ ThreadCache* ThreadCacheList::start() {
   ThreadState& state = thread_state;
   if (state.cache != nullptr || state.ended) return state.cache;
   if (!has_key()) return nullptr;
-  {
-    const InFlightScope scope(lock_, in_flight_);
-    SlabHeap* heap = registry_.acquire();
-    if (heap == nullptr) return nullptr;
-    state.cache = make_cache(*heap);
-    if (state.cache == nullptr) {
-      registry_.abandon(*heap);
-      return nullptr;
-    }
-    SlabHeap::Hold hold(*heap);
-    heap->caches().push_front(state.cache);
-  }
+  state.cache = make_cache();
+  if (state.cache == nullptr) return nullptr;
   number_own();
   // Last, because it may allocate.
   if (::pthread_setspecific(key_, state.cache) != 0) end(state.cache);  // a cache that nothing will end must not be
@@ -42,12 +32,24 @@ void ThreadCacheList::number_own() {
   if (numbers_threads_ && thread_state.cache != nullptr) thread_state.cache->set_thread_number(os::thread_number());
 }
 
-ThreadCache* ThreadCacheList::make_cache(SlabHeap& heap) {
-  LockGuard guard(lock_);
-  Unmade<ThreadCache>* place = records_.make();
+ThreadCache* ThreadCacheList::make_cache() {
+  const GateGuard guard(lock_, in_flight_);
+  Unmade<ThreadCache>* const place = records_.make();
   if (place == nullptr) return nullptr;
-  auto* cache = ::new (InPlace{place->bytes})
-      ThreadCache(heap, registry_, arrays_.at(heap.home()), thread_state, limits_, cache_count_);
+  ThreadCache* cache = nullptr;
+  {
+    const UnlockedScope unlocked(lock_, in_flight_);
+    if (SlabHeap* const heap = registry_.acquire(); heap != nullptr) {
+      cache = ::new (InPlace{place->bytes})
+          ThreadCache(*heap, registry_, arrays_.at(heap->home()), thread_state, limits_, cache_count_);
+      SlabHeap::Hold hold(*heap);
+      heap->caches().push_front(cache);
+    }
+  }
+  if (cache == nullptr) {
+    records_.recycle(place);
+    return nullptr;
+  }
   caches_.push_front(cache);
   count_caches(1);
   return cache;
@@ -55,19 +57,23 @@ ThreadCache* ThreadCacheList::make_cache(SlabHeap& heap) {
 
 void ThreadCacheList::end(ThreadCache* cache) {
   ThreadState& state = thread_state;
-  const InFlightScope scope(lock_, in_flight_);
+  const GateGuard guard(lock_, in_flight_);
   state.ended = true;
   state.cache = nullptr;
-  cache->retire();
-  SlabHeap& heap = cache->heap();
   {
-    LockGuard guard(lock_);
-    caches_.remove(cache);
-    recycle(cache);
-    count_caches(-1);
-    store_shared(state.allocations, uint64_t{0});
+    const UnlockedScope unlocked(lock_, in_flight_);
+    leave(cache);
   }
-  registry_.abandon(heap);
+  caches_.remove(cache);
+  recycle(cache);
+  count_caches(-1);
+  store_shared(state.allocations, uint64_t{0});
+}
+
+// The cached blocks go home, and the heap has a thread less.
+void ThreadCacheList::leave(ThreadCache* cache) {
+  cache->retire();
+  registry_.abandon(cache->heap());
 }
 
 // Adds the counts of a cache that is in no list to those of ended caches.
@@ -103,7 +109,8 @@ void ThreadCacheList::orphan_others() {
         orphans_.push_front(cache);
         has_orphans_.store(true, kRelaxed);
       } else {
-        leave_for(cache);  // reaped at once, for want of memory
+        leave(cache);  // reaped at once, for want of memory
+        recycle(cache);
       }
     }
     cache = next;
@@ -111,22 +118,14 @@ void ThreadCacheList::orphan_others() {
 }
 
 void ThreadCacheList::reap_orphan() {
-  // As at the end of a thread, a fork must not come between taking the orphan off its list and leaving its heap.
-  const InFlightScope scope(lock_, in_flight_);
-  ThreadCache* cache = nullptr;
+  const GateGuard guard(lock_, in_flight_);
+  ThreadCache* const cache = orphans_.pop_front();
+  if (orphans_.empty()) has_orphans_.store(false, kRelaxed);
+  if (cache == nullptr) return;
   {
-    LockGuard guard(lock_);
-    cache = orphans_.pop_front();
-    if (orphans_.empty()) has_orphans_.store(false, kRelaxed);
+    const UnlockedScope unlocked(lock_, in_flight_);
+    leave(cache);
   }
-  if (cache != nullptr) leave_for(cache);
-}
-
-// Does for an orphan, which is in no list, what an ending thread does for its own cache.
-void ThreadCacheList::leave_for(ThreadCache* cache) {
-  cache->retire();
-  registry_.abandon(cache->heap());
-  LockGuard guard(lock_);
   recycle(cache);
 }
 

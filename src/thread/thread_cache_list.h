@@ -108,7 +108,7 @@ class ThreadCacheList {
   enum class Key : uint8_t { kNone, kBeingMade, kMade };
   using CacheList = List<ThreadCache, &ThreadCache::list_link>;
 
-  ThreadCache* make_cache(SlabHeap& heap) SNUG_EXCLUDES(lock_);
+  ThreadCache* make_cache() SNUG_EXCLUDES(lock_);
   // Adds 1 or -1 to the count of caches.
   void count_caches(ptrdiff_t change) SNUG_REQUIRES(lock_) {
     cache_count_.store(cache_count() + static_cast<size_t>(change));
@@ -116,7 +116,7 @@ class ThreadCacheList {
   // Of a fork's child: ends one cache that the parent's threads have left, unless another thread has. The caller holds
   // no heap's lock; a fork waits for it.
   void reap_orphan() SNUG_EXCLUDES(lock_);
-  void leave_for(ThreadCache* cache) SNUG_EXCLUDES(lock_);
+  void leave(ThreadCache* cache);
   void recycle(ThreadCache* cache) SNUG_REQUIRES(lock_);
 
   // Every refill reads these, and every thread that begins.

@@ -66,7 +66,8 @@ class Allocator {
                                     ScheduledLock, UnwantedLock>;
   using ForkLock = ScheduledLock;
   using CacheListLock = LockOf<kCacheList>;
-  using CacheListInFlight = BasicInFlightScope<Atomics, CacheListLock>;
+  using CacheListGuard = BasicGateGuard<Atomics, CacheListLock>;
+  using CacheListOpen = BasicUnlockedScope<Atomics, CacheListLock>;
   using SpansLock = LockOf<kSpans>;
   using Heaps = SmallHeaps<Plant::kNone, 1>;
   using Heap = Heaps::Heap;
@@ -113,22 +114,27 @@ class Allocator {
     records_ += 1;
     record_bytes_ += 8;
   }
-  // As ThreadCacheList::end() and start(), and as reap_orphans().
+  // As ThreadCacheList::end() and start(), and as reap_orphan().
   void end() {
-    const CacheListInFlight passing(caches.lock_, caches.in_flight);
-    strike_off(caches.caches);
-    heaps.end(*heap_);
+    const CacheListGuard guard(caches.lock_, caches.in_flight);
+    leave_in_flight();
+    caches.caches -= 1;
   }
   void begin() {
-    const CacheListInFlight passing(caches.lock_, caches.in_flight);
-    heap_ = &heaps.begin();
-    LockGuard guard(caches.lock_);
+    const CacheListGuard guard(caches.lock_, caches.in_flight);
+    {
+      const CacheListOpen open(caches.lock_, caches.in_flight);
+      heap_ = &heaps.begin();
+    }
     caches.caches += 1;
   }
   void reap() {
-    if constexpr (kFault == Fault::kReapsOutOfFlight) return reap_one();
-    const CacheListInFlight passing(caches.lock_, caches.in_flight);
-    reap_one();
+    {
+      const CacheListGuard guard(caches.lock_, caches.in_flight);
+      caches.orphans -= 1;
+      if constexpr (kFault != Fault::kReapsOutOfFlight) leave_in_flight();
+    }
+    if constexpr (kFault == Fault::kReapsOutOfFlight) heaps.end(*heap_);
   }
   void free_block() { heaps.free_without_heap(0); }
   void trim() { heaps.trim(); }
@@ -240,12 +246,8 @@ class Allocator {
   static void pass(LockType& lock) {
     LockGuard guard(lock);
   }
-  void strike_off(Atomics::Var<int>& list) {
-    LockGuard guard(caches.lock_);
-    list -= 1;
-  }
-  void reap_one() {
-    strike_off(caches.orphans);
+  void leave_in_flight() {
+    const CacheListOpen open(caches.lock_, caches.in_flight);
     heaps.end(*heap_);
   }
 

@@ -71,7 +71,7 @@ class SmallHeaps {
   SmallHeaps() {
     ScheduledForks::end();  // a run that was given up may have left it begun
     ScheduledProcess::ask(nullptr);
-    heaps_.open(places_, kIds);
+    heaps_.open(places_);
   }
 
   Table& heap_table() { return heaps_; }
@@ -114,7 +114,7 @@ class SmallHeaps {
   // A block for the heap's thread; -1 if there is none.
   int allocate(Heap& heap) {
     const typename Heap::Hold hold(heap);
-    if (heap.gives_nothing() && heaps_.abandoned_count() != 0) heaps_.adopt_slab(0, heap);
+    if (heap.gives_nothing()) heaps_.adopt_slab(0, heap);
     return heap.take_block();
   }
   // A free by a thread that has a heap, and by one that has none (HeapRegistry::take_home).
@@ -182,7 +182,7 @@ class SmallHeaps {
   }
 
   bool is_shared_ = false;
-  ScheduledAtomics::Atomic<Heap*> places_[kIds];
+  typename Table::template Places<kIds> places_;
   Table heaps_;
   std::unique_ptr<Heap> made_[kIds];
   Slab slabs_[kSlabCount];
@@ -333,7 +333,6 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
   OwnFlag is_owner_in_;
   ScheduledAtomics::Var<bool> has_thread_{false};
   ScheduledAtomics::Var<size_t> threads_{0};
-  ScheduledAtomics::Var<Heap*> next_abandoned_{nullptr};
 };
 
 }  // namespace snug::schedule

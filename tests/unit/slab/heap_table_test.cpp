@@ -17,6 +17,7 @@ struct BareHeap {
   struct Visit {
     explicit Visit(BareHeap&) {}
   };
+  size_t id() const { return own_id; }
   size_t thread_count() const { return threads; }
   void set_thread_count(size_t count) { threads = count; }
   size_t slab_count() const { return slabs; }
@@ -24,18 +25,21 @@ struct BareHeap {
   void leave_unattended() {}
   void open_all_mail() {}
 
+  size_t own_id = 0;
   size_t threads = 0;
   size_t slabs = 0;
-  BareHeap* next_abandoned_ = nullptr;
 };
 
 TEST(HeapTable, CheckSeesEachBrokenPart) {
   using Table = HeapTable<BareHeap, StdAtomics, SharedLock>;
   BareHeap heaps[3];
-  Table::Place places[4]{};
+  Table::Places<4> places{};
   Table heap_table;
-  heap_table.open(places, 4);
-  const auto make = [&](uint16_t id) { return &heaps[id - 1]; };
+  heap_table.open(places);
+  const auto make = [&](uint16_t id) {
+    heaps[id - 1].own_id = id;
+    return &heaps[id - 1];
+  };
   BareHeap& living = *heap_table.take(make);
   BareHeap& abandoned = *heap_table.take(make);
   BareHeap& spare = *heap_table.take(make);
@@ -43,6 +47,7 @@ TEST(HeapTable, CheckSeesEachBrokenPart) {
   heap_table.leave(abandoned, [](BareHeap&) {});
   heap_table.leave(spare, [](BareHeap&) {});
   heap_table.visit_all([](BareHeap&) {});
+  EXPECT_EQ(heap_table.abandoned_count(), 1u);
   const auto expect_told = [&](auto& word, auto planted, const char* told) {
     const auto right = std::exchange(word, planted);
     EXPECT_STREQ(heap_table.check(), told);
@@ -52,10 +57,13 @@ TEST(HeapTable, CheckSeesEachBrokenPart) {
   EXPECT_STREQ(heap_table.check(), nullptr);
   expect_told(living.threads, 2u, "heap registry: the count of threads is wrong");
   expect_told(living.threads, 0u, "heap registry: the count of threads is wrong");
-  expect_told(abandoned.threads, 1u, "heap registry: an abandoned heap has a thread");
-  expect_told(abandoned.next_abandoned_, &spare, "heap registry: the count of abandoned heaps is wrong");
+  expect_told(abandoned.threads, 1u, "heap registry: an abandoned heap has a thread, or is spare");
   expect_told(spare.threads, 1u, "heap registry: a spare heap has a thread, or slabs");
   expect_told(spare.slabs, 1u, "heap registry: a spare heap has a thread, or slabs");
+  places.spare[0].fetch_or(uint64_t{1} << abandoned.id());
+  EXPECT_STREQ(heap_table.check(), "heap registry: an abandoned heap has a thread, or is spare");
+  places.spare[0].fetch_and(~(uint64_t{1} << abandoned.id()));
+  EXPECT_STREQ(heap_table.check(), nullptr);
   heap_table.bound(0);
   EXPECT_STREQ(heap_table.check(), "heap registry: more heaps have threads than may");
 }
