@@ -113,7 +113,7 @@ void UserHeaps::return_arrays(UserCache& cache) {
     CacheHead& head = cache.heads[c];
     if (head.top_number == 0) continue;
     returns.add(head.base(), places_of(sizes(c)));
-    head.point_at(nullptr, 0, 0);
+    head.point_nowhere();
   }
 }
 

@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "thread/thread_state.h"
 
 namespace snug {
 namespace {
 // True if the numbers of the places cannot be compared by their signed lower halves.
 bool lies_across(void* const* first, void* const* last) {
-  const auto half = [](void* const* place) { return address_of(place) / sizeof(void*) >> 31; };
+  const auto half = [](void* const* place) { return number_of(place) >> 31; };
   return half(first) != half(last);
 }
 size_t size_index(size_t places) { return log2_floor(places) - log2_floor(ArrayStore::kLeastPlaces); }

@@ -17,7 +17,7 @@
 #include "base/compiler.h"
 #include "base/page_address.h"
 #include "size/class_list.h"
-#include "thread/thread_state.h"
+#include "size/class_table.h"
 
 namespace snug {
 
@@ -55,6 +55,7 @@ class HotWords {
   SNUG_ALWAYS_INLINE void load_slabs(const Atomic<ScaledClass>*& classes, ptrdiff_t& state) const {
     load<offsetof(HotPage, classes)>(classes, state);
   }
+  uintptr_t address() const { return address_of(words_); }
   // The entry of a step, which is negative.
   SNUG_ALWAYS_INLINE ptrdiff_t head_offset(ptrdiff_t step) const {
     return reinterpret_cast<const int32_t*>(words_)[step];

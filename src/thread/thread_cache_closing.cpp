@@ -28,7 +28,7 @@ void ThreadCache::drop_arrays() {
     if (arrays_[c].places == 0) continue;
     CacheHead& head = state_->heads[c];
     void** base = head.base();
-    head.point_at(nullptr, 0, 0);
+    head.point_nowhere();
     returns.add(base, arrays_[c].places);
     arrays_[c] = {};
   }

@@ -99,7 +99,7 @@ void ThreadCache::return_trays(ArrayStore::Returns& returns) {
     CacheHead& tray = state_->heads[tray_of(table, c)];
     if (tray.top_number == 0) continue;
     returns.add(tray.base(), Trays::kMost);
-    tray.point_at(nullptr, 0, 0);
+    tray.point_nowhere();
   }
   returns.add(reinterpret_cast<void**>(trays_), Trays::kMost);
   trays_ = nullptr;

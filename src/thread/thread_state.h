@@ -25,15 +25,24 @@
 #include "base/thread_relative.h"
 #include "size/class_table.h"
 #include "thread/array_ends.h"
+#include "thread/hot_page.h"
 
 namespace snug {
 
 class ThreadCache;
 
-// The address of a place in an array, in units of its size.
+// How far a place in an array lies from place 0, in places. Where malloc and free have the hot page's address in a
+// register (thread/hot_page.h), place 0 is the word behind it: one access leads from there to the entry below a top,
+// the top's number being the index. Elsewhere it is address 0.
 using PlaceNumber = uint64_t;
-inline PlaceNumber number_of(void* const* place) { return reinterpret_cast<uintptr_t>(place) / sizeof(void*); }
-SNUG_ALWAYS_INLINE void** place_at(PlaceNumber number) { return reinterpret_cast<void**>(number * sizeof(void*)); }
+SNUG_ALWAYS_INLINE uintptr_t place_zero() {
+  if constexpr (kHasPageAddress) return HotWords().address() + sizeof(void*);
+  return 0;
+}
+inline PlaceNumber number_of(void* const* place) { return (address_of(place) - place_zero()) / sizeof(void*); }
+SNUG_ALWAYS_INLINE void** place_at(PlaceNumber number) {
+  return reinterpret_cast<void**>(place_zero() + number * sizeof(void*));
+}
 
 struct CacheHead {
   PlaceNumber top_number;
@@ -59,12 +68,13 @@ struct CacheHead {
   }
   // The others move down.
   void drop_oldest(size_t count);
-  // Gives the head the array at `base`, with `held` blocks in it and room for `room`; or none, if all are 0.
+  // Gives the head the array at `base`, with `held` blocks in it and room for `room`.
   void point_at(void** base, size_t held, size_t room) {
     move_top(base + held);
     store_shared(limit_low, lower_half(number_of(base + room)));
     store_shared(base_low, lower_half(number_of(base)));
   }
+  void point_nowhere() { point_at(place_at(0), 0, 0); }
 
   // True if the block is among those that the head of another thread leads to: from `below` places below its base up to
   // its top, in an array of `places`. The thread moves the top and writes entries meanwhile: a difference that cannot
@@ -183,17 +193,18 @@ SNUG_ALWAYS_INLINE bool push(ThreadState* state, size_t scaled_class, void* bloc
   return true;
 }
 
-// The same where the two words of a head are loaded at once.
+// The same where the two words of a head are loaded at once. Below top 0 lies a word of the hot page, so that the entry
+// may be read before the room is known, and one branch serves both tests.
 SNUG_ALWAYS_INLINE bool push_by_pair(CacheHead* head, void* block) {
   head = at<CacheHead>(opaque(address_of(head)));  // kept, and not computed once more for the store
   PlaceNumber top, ends;
   load_pair(*reinterpret_cast<const uint64_t(*)[2]>(head), top, ends);
-  if (CacheHead::lower_half(ends) == CacheHead::lower_half(top)) [[unlikely]]
+  const bool is_full = CacheHead::lower_half(ends) == CacheHead::lower_half(top);
+  if (is_full | (entry_at(top - 1) == block)) [[unlikely]]
     return false;
-  if (entry_at(top - 1) == block) [[unlikely]]
-    return false;
-  set_entry(top, block);
-  publish_relative<1>(&head->top_number, top);
+  const PlaceNumber next = opaque(top + 1);  // by which the entry is reached
+  set_entry(next - 1, block);
+  publish_relative<1>(&head->top_number, next - 1);
   return true;
 }
 

@@ -37,7 +37,7 @@ void ThreadCacheTest::exercise(uint32_t seed) {  // ups and downs in every class
 }
 
 TEST_F(ThreadCacheTest, BeginsWithTheTableAndWithoutArrays) {
-  for (const CacheHead& head : state.heads) EXPECT_EQ(head.base(), nullptr);
+  for (const CacheHead& head : state.heads) EXPECT_EQ(head.base(), place_at(0));
   EXPECT_EQ(&cache.heap(), &heap);
   EXPECT_EQ(&cache.state(), &state);
 }
@@ -145,9 +145,9 @@ TEST_F(ThreadCacheTest, RetiringGivesTheArraysAway) {
   cache.retire();
   for (size_t c = 1; c < kRoomyTable.count; ++c) {
     EXPECT_EQ(heap.blocks_out(c), 0u);
-    EXPECT_EQ(state.heads[c].top(), nullptr);
-    EXPECT_EQ(state.heads[c].limit(), nullptr);
-    EXPECT_EQ(state.heads[c].base(), nullptr);
+    EXPECT_EQ(state.heads[c].top(), place_at(0));
+    EXPECT_EQ(state.heads[c].limit(), place_at(0));
+    EXPECT_EQ(state.heads[c].base(), place_at(0));
   }
   expect_sound();
   const size_t used = array_arena.bytes_used();
