@@ -129,28 +129,33 @@ size_t HeapRegistry::take_shared(uint8_t home, size_t size_class, void** end, si
   return got;
 }
 
-const Slab& HeapRegistry::slab_of(const void* block) const {
-  const PageMap& page_map = spans_.page_map();
-  return *page_map.entry(page_map.page_of(block)).record<Slab>();
+// The id of the heap that has a slab on the page; 0 if there is no slab. The page may have come to another layer since
+// its class was read: its entry has a number of that layer then, which may be no heap's id.
+uint16_t HeapRegistry::owner_at(PageId page) const {
+  if (spans_.page_map().class_at(page.value) == 0) return 0;
+  const uint16_t id = spans_.page_map().entry(page).owner();
+  return id != 0 && heap(id) != nullptr ? id : uint16_t{0};
 }
 
-// Calls act(heap) for the heap of the slab that the block lies in, under its lock. False if there is no slab: taking
-// the lock opens mail, and if the slab's last block comes home by that, the slab may be gone.
+// Calls act(heap, slab) for the slab on the page, under the lock of its heap. False if there is none: taking the lock
+// opens mail, and if the slab's last block comes home by that, the slab may be gone. `own` is the calling thread's
+// heap, or null.
 template <class Act>
-bool HeapRegistry::with_heap_of(const void* block, SlabHeap* own, Act act) {
-  const auto owner_now = [&] { return page_map().entry(page_map().page_of(block)).owner(); };
-  for (uint16_t id = owner_now(); id != 0; id = owner_now()) {
+bool HeapRegistry::look_at_slab(PageId page, SlabHeap* own, Act act) {
+  for (uint16_t id = owner_at(page); id != 0; id = owner_at(page)) {
     SlabHeap& owner = *heap(id);
-    if (&owner == own) {
-      SlabHeap::Hold hold(owner);
-      if (owner_now() != id) return false;
-      act(owner);
-      return true;
+    const auto act_if_still = [&] {
+      const bool is_still = owner_at(page) == id;  // the slab may have been adopted meanwhile
+      if (is_still) act(owner, *page_map().entry(page).record<Slab>());
+      return is_still;
+    };
+    if (own != nullptr && own == &owner) {
+      const SlabHeap::Hold hold(owner);
+      if (act_if_still()) return true;
+    } else {
+      const SlabHeap::Look look(owner);
+      if (act_if_still()) return true;
     }
-    SlabHeap::Look look(owner);
-    if (owner_now() != id) continue;  // the slab may have been adopted meanwhile
-    act(owner);
-    return true;
   }
   return false;
 }
@@ -160,14 +165,15 @@ uint64_t HeapRegistry::which_should_move(void* const* blocks, uint64_t asked, Sl
   while (asked != 0) {
     const void* block = blocks[trailing_zeros(asked)];
     const char* fault = kAlreadyFree;
-    with_heap_of(block, own, [&](const SlabHeap& owner) {
+    look_at_slab(page_map().page_of(block), own, [&](const SlabHeap& owner, const Slab&) {
       owner.lock().assume_held();
       fault = nullptr;
       for (uint64_t left = asked; left != 0 && fault == nullptr; left &= left - 1) {
         const unsigned i = trailing_zeros(left);
-        if (page_map().entry(page_map().page_of(blocks[i])).owner() != owner.id()) continue;
-        const Slab& slab = slab_of(block = blocks[i]);
-        fault = fault_in(slab, table_->classes[slab.size_class], block);
+        const PageId page = page_map().page_of(blocks[i]);
+        if (owner_at(page) != owner.id()) continue;
+        const Slab& slab = *page_map().entry(page).record<Slab>();
+        fault = fault_in(slab, table_->classes[slab.size_class], block = blocks[i]);
         asked &= ~bit_run(i, 1);
         if (fault == nullptr && owner.is_worth_leaving(slab)) which |= bit_run(i, 1);
       }
@@ -179,35 +185,18 @@ uint64_t HeapRegistry::which_should_move(void* const* blocks, uint64_t asked, Sl
 
 const char* HeapRegistry::fault_of(const void* block, SlabHeap* own) {
   const char* fault = kAlreadyFree;
-  with_heap_of(block, own, [&](const SlabHeap&) {
-    const Slab& slab = slab_of(block);
+  look_at_slab(page_map().page_of(block), own, [&](const SlabHeap&, const Slab& slab) {
     fault = fault_in(slab, table_->classes[slab.size_class], block);
   });
   return fault;
 }
 
-// Calls act(slab) for the slab on the page, under the lock of its heap; false if there is none. The page may have come
-// to another layer since its class was read: its entry has a number of that layer then, which may be no heap's id.
-template <class Act>
-bool HeapRegistry::look_at_slab(PageId page, Act act) {
-  while (page_map().class_at(page.value) != 0) {
-    const uint16_t id = page_map().entry(page).owner();
-    SlabHeap* const owner = id != 0 ? heap(id) : nullptr;
-    if (owner == nullptr) return false;
-    const SlabHeap::Look look(*owner);
-    if (page_map().entry(page).owner() != id || page_map().class_at(page.value) == 0) continue;
-    act(*page_map().entry(page).record<Slab>());
-    return true;
-  }
-  return false;
-}
-
 bool HeapRegistry::view_slab(PageId page, SlabView& view) {
-  return look_at_slab(page, [&](const Slab& slab) { view = SlabView(slab); });
+  return look_at_slab(page, nullptr, [&](const SlabHeap&, const Slab& slab) { view = SlabView(slab); });
 }
 
 bool HeapRegistry::view_block(const void* address, BlockView& view) {
-  return look_at_slab(page_map().page_of(address), [&](Slab& slab) {
+  return look_at_slab(page_map().page_of(address), nullptr, [&](const SlabHeap&, Slab& slab) {
     view = BlockView(slab, address);
     view.heap = slab.owner;
     if (view.state == BlockView::State::kOut && slab.remote(table_->classes[slab.size_class]).has(view.slot))
@@ -260,13 +249,11 @@ Purge HeapRegistry::give_back(Holes& holes) {
   const bool is_worth = spans_.prepare_for_holes(*holes.slab().span, holes.bytes());
   const size_t bytes = is_worth ? holes.purge() : 0;
   spans_.count_holes(bytes);
-  for (;;) {
-    const uint16_t id = page_map().entry(page_map().page_of(holes.slab().start)).owner();
-    const SlabHeap::Look look(*heap(id));
-    if (page_map().entry(page_map().page_of(holes.slab().start)).owner() != id) continue;
-    heap(id)->put_back(holes);
-    return bytes != 0 || !is_worth ? Purge::kDone : Purge::kRefused;
-  }
+  look_at_slab(page_map().page_of(holes.slab().start), nullptr, [&](SlabHeap& owner, const Slab&) {
+    owner.lock().assume_held();
+    owner.put_back(holes);
+  });
+  return bytes != 0 || !is_worth ? Purge::kDone : Purge::kRefused;
 }
 
 bool HeapRegistry::ages() {
@@ -286,19 +273,14 @@ const char* HeapRegistry::check() {
 }
 
 const char* HeapRegistry::check_full_slabs() {
-  const auto heap_of = [this](PageId page) -> uint16_t {
-    return page_map().class_at(page.value) == 0 ? 0 : page_map().entry(page).owner();
-  };
-  for (PageId page = page_map().first_reserved(); page < page_map().end_reserved(); page = page + PageCount{1}) {
-    const uint16_t id = heap_of(page);
-    if (id == 0) continue;
-    const SlabHeap::Look look(*heap(id));
-    if (heap_of(page) != id) continue;
-    const Slab& slab = *page_map().entry(page).record<Slab>();
-    if (!slab.full || slab.span->first != page) continue;
-    if (const char* broken = heap(id)->check_slab(slab, slab.size_class); broken != nullptr) return broken;
-  }
-  return nullptr;
+  const char* broken = nullptr;
+  const PageId end = page_map().end_reserved();
+  for (PageId page = page_map().first_reserved(); page < end && broken == nullptr; page = page + PageCount{1})
+    look_at_slab(page, nullptr, [&](const SlabHeap& owner, const Slab& slab) {
+      owner.lock().assume_held();
+      if (slab.full && slab.span->first == page) broken = owner.check_slab(slab, slab.size_class);
+    });
+  return broken;
 }
 
 }  // namespace snug

@@ -139,14 +139,12 @@ class HeapRegistry {
   const char* check();
 
  private:
+  uint16_t owner_at(PageId page) const;
   template <class Act>
-  bool with_heap_of(const void* block, SlabHeap* own, Act act);
-  const Slab& slab_of(const void* block) const;
+  bool look_at_slab(PageId page, SlabHeap* own, Act act);
   using Heaps = HeapTable<SlabHeap, StdAtomics, SharedLock>;
   static constexpr size_t kIds = kMostHeaps + 2;  // 0 is no heap's, 1 the first shared heap's
 
-  template <class Act>
-  bool look_at_slab(PageId page, Act act);
   SlabHeap* make_heap(uint16_t id, uint8_t home);
   SlabHeap* make_shared(uint8_t home);
   SlabHeap& shared_heap(uint8_t home);
