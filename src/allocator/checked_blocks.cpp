@@ -99,9 +99,7 @@ SNUG_COLD ReportedBlock known_of(const void* block, size_t usable, const BlockNo
 }
 
 // The slab of an address on a page that has a class.
-SNUG_ALWAYS_INLINE const Slab& slab_of(const void* block) {
-  return *allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>();
-}
+SNUG_ALWAYS_INLINE const Slab& slab_of(const void* block) { return *allocator.page_map.entry_at(block).record<Slab>(); }
 
 // The block's size in the slab; ends the process if none starts there.
 SNUG_ALWAYS_INLINE size_t usable_in_slab(const Slab& slab, const SizeClass& sizes, const void* block,

@@ -58,7 +58,7 @@ inline void* noted(void* block, size_t size) {
 void check_start(const Slab& slab, const void* block, const char* call);
 // The same for an address on a page of one of malloc's slabs.
 inline void check_start_in_slab(const void* block, const char* call) {
-  check_start(*allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>(), block, call);
+  check_start(*allocator.page_map.entry_at(block).record<Slab>(), block, call);
 }
 
 // Frees a live block of the heap's.

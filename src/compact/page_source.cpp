@@ -195,7 +195,7 @@ const char* PageSource::check(size_t tagged) const {
 void PageSource::set_page(const CompactPage& page, CompactPage* owner) {
   const PageRow& row = page.row;
   const uint16_t class_after = page.is_large() ? 0 : static_cast<uint16_t>(page.size_class + 1);
-  const PageEntry entry = owner == nullptr ? PageEntry() : PageEntry::other(owner, class_after);
+  const PageEntry entry = owner == nullptr ? PageEntry() : PageEntry::owned(owner, class_after);
   const size_t pages = row.bytes / kPageSize;
   if (spans_ == nullptr) {
     // A large block is looked up by its start only, so that to set its entry costs no more than another's.

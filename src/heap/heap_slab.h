@@ -30,11 +30,7 @@ struct HeapSlab {
   // The slab of a user heap that the address lies in, or null. Any thread: the block must be live, or no block of such
   // a heap, or the answer may change at once.
   static HeapSlab* at_address(const PageMap& map, const void* address) {
-    if (!map.contains(address)) return nullptr;
-    const PageEntry entry = map.entry(map.page_of(address));
-    return entry.owner() == PageEntry::kOfUserHeap && map.class_at(map.index_of(address)) == 0
-               ? entry.record<HeapSlab>()
-               : nullptr;
+    return map.record_at<HeapSlab>(address, PageEntry::kOfUserHeap);
   }
 };
 static_assert(sizeof(HeapSlab) == offsetof(HeapSlab, slab) + sizeof(Slab), "the bits of the slab follow it");

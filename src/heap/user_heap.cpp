@@ -187,7 +187,7 @@ char* UserHeap::start_of(const Span& span) const {
 // For null the span's pages lead to no slab any more.
 void UserHeap::set_slab(const Span& span, HeapSlab* slab) {
   if (!region_.is_there()) {
-    const PageEntry entry = slab == nullptr ? PageEntry() : PageEntry::other(slab, PageEntry::kOfUserHeap);
+    const PageEntry entry = slab == nullptr ? PageEntry() : PageEntry::owned(slab, PageEntry::kOfUserHeap);
     return parts_.spans.page_map().set_entries(span, entry);
   }
   for (uint32_t i = 0; i != span.pages.value; ++i)

@@ -28,7 +28,7 @@ SampledPages::Page* SampledPages::make_page(size_t size_class, Page* record) {
 
 // The entries are set under the lock, so that a thread that holds it and meets one finds a page that is whole.
 void SampledPages::add(size_t size_class, Page* page) {
-  spans_.page_map().set_entries(*page->span, PageEntry::other(page, PageEntry::kOfSamples));
+  spans_.page_map().set_entries(*page->span, PageEntry::owned(page, PageEntry::kOfSamples));
   with_room_[size_class].push_front(page);
 }
 

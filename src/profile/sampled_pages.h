@@ -51,13 +51,7 @@ class SampledPages {
   Page* make_page(size_t size_class, Page* record);
   void let_go(Span* span, uint32_t touched_pages);
   // Any thread: the page that the address lies on, if it is one of these; else null.
-  Page* page_of(const void* address) const {
-    const PageMap& map = spans_.page_map();
-    if (!map.contains(address)) return nullptr;
-    const PageEntry entry = map.entry(map.page_of(address));
-    return entry.owner() == PageEntry::kOfSamples && map.class_at(map.index_of(address)) == 0 ? entry.record<Page>()
-                                                                                              : nullptr;
-  }
+  Page* page_of(const void* address) const { return spans_.page_map().record_at<Page>(address, PageEntry::kOfSamples); }
   // Under the lock: true if a sampled block starts there.
   bool has_block_at(const Page& page, const void* address) const;
   size_t block_size(const Page& page) const { return table_->classes[page.size_class].block_size; }

@@ -205,7 +205,7 @@ bool HeapRegistry::view_block(const void* address, BlockView& view) {
 }
 
 void HeapRegistry::take_home(size_t size_class, void* block) {
-  SlabHeap& owner = *heap(page_map().entry(page_map().page_of(block)).owner());
+  SlabHeap& owner = *heap(page_map().entry_at(block).owner());
   SlabHeap::Visit visit(owner);
   owner.flush(size_class, &block, 1);
 }

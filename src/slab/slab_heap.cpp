@@ -25,7 +25,7 @@ void SlabHeap::insert(Slab* slab) {
 
 void SlabHeap::set_entries(const Slab& slab) {
   PageMap& page_map = registry_.page_map();
-  const PageEntry entry = PageEntry::slab(&slab, slab.owner);
+  const PageEntry entry = PageEntry::owned(&slab, slab.owner);
   for (uint32_t i = 0; i < slab.span->pages.value; ++i) {
     const PageId page = slab.span->first + PageCount{i};
     page_map.set_entry(page, entry);

@@ -42,7 +42,7 @@ void SlabHeap::note_visit() {
 
 void SlabHeap::open(SlabRemoteFrees& remote) {
   const PageMap& page_map = registry_.page_map();
-  const PageEntry entry = page_map.entry(page_map.page_of(remote.start()));
+  const PageEntry entry = page_map.entry_at(remote.start());
   if (entry.owner() != id_) return deliver(remote, *registry_.heap(entry.owner()));  // adopted
   Slab& slab = Slab::of(remote);
   const SizeClass& sizes = registry_.table().classes[slab.size_class];

@@ -45,10 +45,9 @@ class PageEntry {
   static constexpr uint16_t kOfSamples = 0xffff;   // profile/sampled_pages.h
 
   constexpr PageEntry() = default;
-  static PageEntry slab(const void* slab, uint16_t owner) {
-    return PageEntry(address_of(slab) | uint64_t{owner} << 48);
+  static PageEntry owned(const void* record, uint16_t owner) {
+    return PageEntry(address_of(record) | uint64_t{owner} << 48);
   }
-  static PageEntry other(const void* record, uint16_t number) { return slab(record, number); }
   static PageEntry free_span(const void* span) { return PageEntry(address_of(span) | kFreeSpan); }
 
   static PageEntry records() { return PageEntry(kRecords); }
@@ -155,6 +154,15 @@ class PageMap {
   char* start_of(PageId page) const { return at<char>(base_ + (uint64_t{page.value} << kPageShift)); }
 
   PageEntry entry(PageId page) const { return PageEntry(entries_[page.value].load(kRelaxed)); }
+  PageEntry entry_at(const void* address) const { return entry(page_of(address)); }
+  // The record of the page that any address lies on, if the owner of that is kOfUserHeap or kOfSamples as asked for;
+  // else null.
+  template <class T>
+  T* record_at(const void* address, uint16_t owner) const {
+    if (!contains(address)) return nullptr;
+    const PageEntry found = entry_at(address);
+    return found.owner() == owner && class_at(index_of(address)) == 0 ? found.record<T>() : nullptr;
+  }
   void set_entry(PageId page, PageEntry entry) { entries_[page.value].store(entry.word_, kRelaxed); }
   void set_entries(const Span& span, PageEntry entry) {
     for (uint32_t i = 0; i != span.pages.value; ++i) set_entry(span.first + PageCount{i}, entry);

@@ -125,7 +125,7 @@ void SpanStore::put_in_run(Span* span) {
 
 PageCount SpanStore::length_of_run(const void* start) const {
   if (!page_map_.contains(start)) return {};
-  const PageEntry entry = page_map_.entry(page_map_.page_of(start));
+  const PageEntry entry = page_map_.entry_at(start);
   if (!entry.is_run()) return {};
   const Span* span = entry.record<Span>();
   return page_map_.start_of(span->first) == start ? span->run : PageCount{};
@@ -174,7 +174,7 @@ bool SpanStore::free_run(void* start) {
   // Once more under the lock: another thread may have freed the same run meanwhile.
   if (length_of_run(start).value == 0) return false;
   --runs_;
-  SpanBatch batch = shorten_run(page_map_.entry(page_map_.page_of(start)).record<Span>(), {0});
+  SpanBatch batch = shorten_run(page_map_.entry_at(start).record<Span>(), {0});
   insert_freed(batch);
   return true;
 }
@@ -183,7 +183,7 @@ bool SpanStore::resize_run(void* start, PageCount pages) {
   LockGuard guard(lock_);
   const PageCount length = length_of_run(start);
   if (length.value == 0) return false;
-  Span* const first = page_map_.entry(page_map_.page_of(start)).record<Span>();
+  Span* const first = page_map_.entry_at(start).record<Span>();
   prepare_records();
   if (pages > length) return lengthen_run(first, pages - length);
   SpanBatch batch = shorten_run(first, pages);
