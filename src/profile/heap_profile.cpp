@@ -58,7 +58,7 @@ bool HeapProfile::start(size_t mean, const ClassTable& table) {
 }
 
 void* HeapProfile::take_block(size_t size_class) {
-  SampledPages::Page* page;
+  Slab* page;
   {
     const LockGuard guard(lock_);
     if (void* const block = pages_.take(size_class); block != nullptr) return block;
@@ -67,7 +67,7 @@ void* HeapProfile::take_block(size_t size_class) {
   page = pages_.make_page(size_class, page);
   if (page == nullptr) return nullptr;
   const LockGuard guard(lock_);
-  pages_.add(size_class, page);
+  pages_.add(page);
   return pages_.take(size_class);
 }
 
@@ -205,30 +205,28 @@ bool HeapProfile::remove(const void* block, Sample* was) {
 HeapProfile::Place HeapProfile::look_up(const void* address) {
   if (pages_.page_of(address) == nullptr) return Place::kElsewhere;
   const LockGuard guard(lock_);
-  const SampledPages::Page* const page = pages_.page_of(address);
+  const Slab* const page = pages_.page_of(address);
   if (page == nullptr) return Place::kFree;
   if (pages_.has_block_at(*page, address)) return Place::kBlock;
-  return (address_of(address) - address_of(page->start)) % pages_.block_size(*page) == 0 ? Place::kFree
-                                                                                         : Place::kInside;
+  return (address_of(address) - address_of(page->start)) % page->block_size == 0 ? Place::kFree : Place::kInside;
 }
 
 void HeapProfile::give_block(void* block) {
-  uint32_t touched = 0;
   Span* span;
   {
     const LockGuard guard(lock_);
-    SampledPages::Page* const page = pages_.page_of(block);
+    Slab* const page = pages_.page_of(block);
     if (page == nullptr || !pages_.has_block_at(*page, block)) return;
-    span = pages_.give(*page, block, &touched);
+    span = pages_.give(*page, block);
   }
-  if (span != nullptr) pages_.let_go(span, touched);
+  if (span != nullptr) pages_.let_go(span);
 }
 
 bool HeapProfile::view_block(const void* address, BlockView& view) {
   const LockGuard guard(lock_);
-  const SampledPages::Page* const page = state_ != nullptr ? pages_.page_of(address) : nullptr;
+  const Slab* const page = state_ != nullptr ? pages_.page_of(address) : nullptr;
   if (page == nullptr) return false;
-  view = pages_.view(*page, address);
+  view = BlockView(*page, address);
   return true;
 }
 
@@ -300,7 +298,7 @@ const char* HeapProfile::check() {
   size_t of_sites = 0;
   for (uint32_t i = 0; i != state_->sites.size(); ++i) of_sites += state_->sites[i].samples;
   if (live != live_.load(kRelaxed) || live != of_sites) return "heap profile: the count of samples is wrong";
-  return nullptr;
+  return pages_.check();
 }
 
 }  // namespace snug

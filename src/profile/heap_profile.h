@@ -18,6 +18,7 @@
 #include "profile/chunked_row.h"
 #include "profile/sample_distance.h"
 #include "profile/sampled_pages.h"
+#include "slab/block_view.h"
 #include "snug/profile.h"
 #include "span/meta_arena.h"
 
@@ -88,8 +89,8 @@ class HeapProfile {
   Place look_up(const void* address) SNUG_EXCLUDES(lock_);
   // The class's block size where the address lies on a page for samples, 0 elsewhere.
   size_t block_size_at(const void* address) const {
-    const SampledPages::Page* const page = pages_.page_of(address);
-    return page != nullptr ? pages_.block_size(*page) : 0;
+    const Slab* const page = pages_.page_of(address);
+    return page != nullptr ? page->block_size : 0;
   }
   // False if the address lies on no page for samples.
   bool view_block(const void* address, BlockView& view) SNUG_EXCLUDES(lock_);
