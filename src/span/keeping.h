@@ -75,10 +75,11 @@ class Keeping {
 
   explicit constexpr Keeping(const KeptBounds& bounds) : bounds_(bounds) {}
 
-  // Whether some of what is kept has to go. What is spared counts against the bounds, but not against the budget.
+  // Whether some of what is kept has to go.
+  bool is_too_much(size_t kept, const Use& use) const { return kept > with_age(min(budget(), most_of(use)), use); }
+  // The same where some is spared: that counts against the bounds, but not against the budget.
   bool is_too_much(size_t kept, size_t spared, const Use& use) const {
-    const size_t most = most_of(use);
-    return kept > with_age(most, use) || kept - spared > with_age(min(budget(), most), use);
+    return kept > with_age(most_of(use), use) || is_too_much(kept - spared, use);
   }
   // What was freed before is too old, where age decides: milliseconds.
   uint32_t age() const { return bounds_.purge_after.load(kRelaxed); }

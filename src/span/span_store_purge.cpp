@@ -190,7 +190,7 @@ Keeping::Use SpanStore::use() const {
 
 // A run of what is kept beyond the bounds; null if nothing is. What is not worth its huge page does not count.
 Span* SpanStore::excess() {
-  if (!keeping_.is_too_much(aging_pages_ * kPageSize, 0, use())) return nullptr;
+  if (!keeping_.is_too_much(aging_pages_ * kPageSize, use())) return nullptr;
   // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. So
   // parts of huge pages go last, and none that is young. While huge pages are dear, those that are there are kept
   // before others.

@@ -41,7 +41,7 @@ class KeepingTest : public testing::Test {
 
 TEST_F(KeepingTest, NothingIsKeptUntilTheBoundsAreSet) {
   const KeptBounds none;
-  EXPECT_TRUE(Keeping(none).is_too_much(1, 0, {100}));
+  EXPECT_TRUE(Keeping(none).is_too_much(1, {100}));
 }
 
 TEST_F(KeepingTest, WhatWentForBeingTooMuchAndIsTakenAgainIsMissed) {
