@@ -92,13 +92,18 @@ class HeapLists {
     start();
     while (Heap* const heap = step()) act(*heap);
   }
-  // True if test(heap) holds of each live heap. Under the lists' lock.
-  template <class Test>
-  bool all_live(Test test) {
+  // Null, or the broken part of the invariant. is_live(heap) is asked of each live heap, under the lists' lock.
+  template <class IsLive>
+  const char* check(IsLive is_live) {
     LockGuard guard(lock_);
-    for (Heap* heap = live_.front(); heap != nullptr; heap = List::next(heap))
-      if (!test(*heap)) return false;
-    return true;
+    bool is_cursor_live = cursor_ == nullptr;
+    for (Heap* heap = live_.front(); heap != nullptr; heap = List::next(heap)) {
+      if (heap->can_begin || !is_live(*heap)) return "user heaps: a destroyed heap is among the live";
+      is_cursor_live = is_cursor_live || heap == cursor_;
+    }
+    for (Heap* heap = ended_.front(); heap != nullptr; heap = List::next(heap))
+      if (!heap->can_begin) return "user heaps: a heap to be used anew cannot begin";
+    return is_cursor_live ? nullptr : "user heaps: the walk comes to a heap that is not live";
   }
 
   // That of the heaps' locks.

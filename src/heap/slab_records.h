@@ -21,6 +21,15 @@ struct FreeHeapSlab {
   FreeHeapSlab* next = nullptr;
   FreeHeapSlab* next_bundle = nullptr;  // of the first in a bundle
   uint32_t count = 1;                   // of records in the bundle, from this one on
+
+  static uint32_t count_from(const FreeHeapSlab* chain) { return chain == nullptr ? 0 : chain->count; }
+  // True if each record of the chain counts those from it on, of which there are at most so many.
+  static bool is_chain(const FreeHeapSlab* chain, uint32_t most) {
+    if (count_from(chain) > most) return false;
+    for (; chain != nullptr; chain = chain->next)
+      if (chain->count != count_from(chain->next) + 1) return false;
+    return true;
+  }
 };
 
 // Thread-safe.
@@ -49,6 +58,14 @@ class HeapSlabRecords {
     LockGuard guard(lock_);
     bundle->next_bundle = bundles_[lines];
     bundles_[lines] = bundle;
+  }
+  // Null, or the broken part of the invariant.
+  const char* check() {
+    LockGuard guard(lock_);
+    for (const FreeHeapSlab* bundle : bundles_)
+      for (; bundle != nullptr; bundle = bundle->next_bundle)
+        if (!FreeHeapSlab::is_chain(bundle, kBundle)) return "user heaps: a bundle of records is counted wrong";
+    return nullptr;
   }
 
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
@@ -81,7 +98,7 @@ class HeapSlabStock {
     FreeHeapSlab* const before = first;
     first = ::new (InPlace{static_cast<void*>(&record)}) FreeHeapSlab;
     first->next = before;
-    first->count = count(before) + 1;
+    first->count = FreeHeapSlab::count_from(before) + 1;
     if (first->count == 2 * HeapSlabRecords::kBundle) give_bundle(lines);
   }
   // What the heap has left when it ends.
@@ -89,17 +106,23 @@ class HeapSlabStock {
     for (size_t lines = 1; lines <= HeapSlabRecords::kMostLines; ++lines)
       while (first_[lines] != nullptr) give_bundle(lines);
   }
+  // Null, or the broken part of the invariant.
+  const char* check() const {
+    for (const FreeHeapSlab* first : first_)
+      if (!FreeHeapSlab::is_chain(first, 2 * HeapSlabRecords::kBundle - 1))
+        return "user heap: its free records are counted wrong";
+    return nullptr;
+  }
 
  private:
   static size_t lines_of(size_t words) { return HeapSlab::record_bytes(words) / kCacheLine; }
-  static uint32_t count(const FreeHeapSlab* chain) { return chain == nullptr ? 0 : chain->count; }
   // The ones that were left last.
   void give_bundle(size_t lines) {
     FreeHeapSlab* const bundle = first_[lines];
     FreeHeapSlab* last = bundle;
     for (uint32_t number = 1; number != HeapSlabRecords::kBundle && last->next != nullptr; ++number) last = last->next;
     first_[lines] = last->next;
-    const uint32_t left = count(last->next);
+    const uint32_t left = FreeHeapSlab::count_from(last->next);
     last->next = nullptr;
     for (FreeHeapSlab* record = bundle; record != nullptr; record = record->next) record->count -= left;
     shared_.give(bundle, lines);

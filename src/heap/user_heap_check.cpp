@@ -15,6 +15,7 @@ const char* UserHeap::check_slab(const Slab& slab, size_t size_class) const {
 }
 
 const char* UserHeap::check() const {
+  if (const char* broken = records_.check(); broken != nullptr) return broken;
   size_t slab_bytes = 0;
   size_t blocks = 0;
   size_t bytes = 0;

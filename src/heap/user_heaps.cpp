@@ -230,8 +230,8 @@ const char* UserHeaps::check() {
     for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own))
       if (broken == nullptr) broken = own->pages.check();
   }
-  if (!lists_.all_live([](const UserHeap& heap) { return !heap.is_ended(); }))
-    return "user heaps: a destroyed heap is among the live";
+  if (broken == nullptr) broken = slab_records_.check();
+  if (broken == nullptr) broken = lists_.check([](const UserHeap& heap) { return !heap.is_ended(); });
   lists_.for_each([&](UserHeap& heap) {
     const Operation operation(*this, heap);
     if (broken == nullptr) broken = heap.check();

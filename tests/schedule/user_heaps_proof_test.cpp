@@ -160,13 +160,13 @@ class Program {
   }
 
   void check() {
-    require(lists_.all_live([](Heap& heap) { return heap.state == kLive || heap.state == kResting; }),
-            "a heap among the live is live");
+    require(lists_.check([](Heap& heap) { return heap.state == kLive || heap.state == kResting; }) == nullptr,
+            "each heap is in the list that it belongs to");
     for (Heap& heap : heaps_) require(!heap.lock().is_held(), "each heap's lock is open");
   }
   int listed_live() {
     int found = 0;
-    lists_.all_live([&](Heap&) { return ++found <= kHeaps; });
+    lists_.check([&](Heap&) { return ++found <= kHeaps; });
     return found;
   }
   int times_met(int number) { return live(number).met; }

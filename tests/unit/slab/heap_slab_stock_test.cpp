@@ -59,6 +59,8 @@ TEST(HeapSlabStockTest, NoRecordServesTwoSlabs) {
       its[chosen] = its.back();
       its.pop_back();
     }
+    ASSERT_EQ(stocks[number].check(), nullptr);
+    ASSERT_EQ(round % 100 == 0 ? shared.check() : nullptr, nullptr);
   }
 }
 
