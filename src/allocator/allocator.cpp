@@ -315,14 +315,18 @@ void Allocator::before_fork() SNUG_UNPROVED {
   forks_alone_ = false;  // under our first lock
 }
 
-void Allocator::after_fork_in_parent() SNUG_UNPROVED {
-  if (forks_alone_) return background.after_fork_in_parent();
+void Allocator::unlock_leaves() SNUG_UNPROVED {
   real_time.lock().unlock_after_fork();
   deferred.lock().unlock_after_fork();
   pressure.lock().unlock_after_fork();
   profile.lock().unlock_after_fork();
   guarded.lock().unlock_after_fork();
   quarantine.unlock_after_fork();
+}
+
+void Allocator::after_fork_in_parent() SNUG_UNPROVED {
+  if (forks_alone_) return background.after_fork_in_parent();
+  unlock_leaves();
   ForkOrder<Allocator>::after_in_parent(*this);
 }
 
@@ -330,13 +334,8 @@ void Allocator::after_fork_in_child() SNUG_UNPROVED {
   forget_calling_thread();
   real_time.lose_others();
   deferred.cut_pending();
-  real_time.lock().unlock_after_fork();
-  deferred.lock().unlock_after_fork();
   pressure.after_fork_in_child();
-  pressure.lock().unlock_after_fork();
-  profile.lock().unlock_after_fork();
-  guarded.lock().unlock_after_fork();
-  quarantine.unlock_after_fork();
+  unlock_leaves();
   if (forks_alone_)
     background.after_fork_in_child();
   else

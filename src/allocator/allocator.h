@@ -172,6 +172,7 @@ struct Allocator {
   void open_checks() SNUG_REQUIRES(opening_);
   void open_real_time();
   void open_inline_paths();
+  void unlock_leaves();  // the locks that a fork takes behind ForkOrder's
   int begin_profile(size_t distance) SNUG_REQUIRES(opening_);
   void bound_memory();
   Retained bound_stores(uint32_t keys);
