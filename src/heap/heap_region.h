@@ -20,7 +20,6 @@ class HeapRegion {
       : map_(&map), first_(RegionMap::page_of(start)), end_(first_ + (bytes >> kPageShift)), lowest_(first_) {}
 
   bool is_there() const { return map_ != nullptr; }
-  RegionMap& map() const { return *map_; }
   size_t first_page() const { return first_; }
 
   // A row of `pages`, at a multiple of `alignment` pages (a power of two); null if no free row is so long.

@@ -94,7 +94,6 @@ class UserHeaps {
   bool place(HeapLarge* large, size_t bytes, size_t alignment);
   bool resize(HeapLarge* large, size_t bytes);
   RegionMap& regions() { return regions_; }
-  const RegionMap& regions() const { return regions_; }
   size_t take_batch(UserHeap& heap, size_t size_class, void** blocks, size_t count);
   // Takes back a block that lies in the slab. Ends the process if it is no block of it, or is free.
   void give(HeapSlab& slab, void* block, bool may_cache);

@@ -120,8 +120,6 @@ class ArenaPiece {
     return exchange(next_, next_ + bytes);
   }
 
-  const MetaArena& arena() const { return arena_; }
-
  private:
   bool take(size_t bytes) {
     auto* const piece = static_cast<char*>(arena_.allocate(bytes));
@@ -163,8 +161,6 @@ class RecordPool {
     record->~T();
     add(record);
   }
-
-  const MetaArena& arena() const { return piece_.arena(); }
 
  private:
   struct Free {
