@@ -6,7 +6,6 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/in_place.h"
-#include "base/result_of.h"
 
 namespace snug {
 
@@ -90,7 +89,7 @@ void BlockPages::give_last(Place place) {
 
 // If `take` finds no memory, the spare rows go back to the source, where they serve all lengths, and it is tried again.
 template <class Take>
-ResultOf<Take> BlockPages::with_spares(Take take) {
+auto BlockPages::with_spares(Take take) {
   const auto taken = for_source(take);
   return taken || !give_spares() ? taken : for_source(take);
 }
@@ -101,6 +100,10 @@ PageRow BlockPages::take_row(size_t bytes, size_t alignment) {
 
 void* BlockPages::take_record(size_t bytes) {
   return with_spares([&] { return source_.take_record(bytes); });
+}
+
+void BlockPages::give_record(void* record, size_t bytes) {
+  for_source([&] { source_.give_record(record, bytes); });
 }
 
 // False if there are no spare rows.

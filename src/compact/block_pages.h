@@ -25,7 +25,6 @@
 
 #include "base/atomic.h"
 #include "base/poison.h"
-#include "base/result_of.h"
 #include "compact/block_map.h"
 #include "compact/page.h"
 #include "compact/page_bin.h"
@@ -128,9 +127,7 @@ class BlockPages {
   void release_all() SNUG_UNPROVED;
 
   void* take_record(size_t bytes);
-  void give_record(void* record, size_t bytes) {
-    for_source([&] { source_.give_record(record, bytes); });
-  }
+  void give_record(void* record, size_t bytes);
 
   // The place of a block that lies in this heap for certain.
   Place place_of(const void* block) const {
@@ -210,7 +207,7 @@ class BlockPages {
 
   // Calls use() under the lock, unless the source is the store, which needs none.
   template <class Use>
-  ResultOf<Use> for_source(Use use) {
+  auto for_source(Use use) {
     if (source_.asks_the_os()) return use();
     const SharedOptionalLockGuard guard(lock_);
     return use();
@@ -228,7 +225,7 @@ class BlockPages {
   void note_owed() SNUG_REQUIRES(lock_);
   bool give_spares();
   template <class Take>
-  ResultOf<Take> with_spares(Take take);
+  auto with_spares(Take take);
   SNUG_COLD PageBin* add_bin_for(size_t size_class);
   size_t find_kind(size_t first, size_t last, size_t block, Relocate relocate) const;
   SNUG_COLD size_t add_kind(size_t known, size_t block, Relocate relocate);
