@@ -12,7 +12,6 @@ struct FixedArray {
 
   constexpr T& operator[](size_t index) { return elements[index]; }
   constexpr const T& operator[](size_t index) const { return elements[index]; }
-  static constexpr size_t size() { return kCount; }
   constexpr const T* data() const { return elements; }
   constexpr T* begin() { return elements; }
   constexpr T* end() { return elements + kCount; }

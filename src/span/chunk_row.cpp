@@ -20,7 +20,8 @@ Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   if (may_come_again(chunk)) return 0u;
   if (!record.is_free()) return {};
   const uint32_t dirty = dirty_pages(chunk, {kPagesPerChunk});
-  return dirty != 0 || record.paging == Paging::kSmall ? Optional(dirty) : kNothing;
+  if (dirty == 0 && record.paging != Paging::kSmall) return {};
+  return dirty;
 }
 
 // True if the chunk begins with a free span as long as the rest of the run, or is released.
