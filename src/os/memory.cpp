@@ -49,7 +49,7 @@ Atomic<Purged> purged{Purged::kUntried};
 // table of handles, which other threads may read meanwhile (compact/handle_table.h).
 SNUG_COLD bool try_purge(void* start, size_t bytes) {
   constexpr uint64_t kMark = 1;
-  const AtomicRef<uint64_t> word(*static_cast<uint64_t*>(start));
+  AtomicRef<uint64_t> word(*static_cast<uint64_t*>(start));
   const uint64_t had = word.exchange(kMark, kRelaxed);
   const bool is_taken = advise(start, bytes, MADV_DONTNEED);
   const bool is_zero = word.load(kRelaxed) == 0;
