@@ -130,9 +130,7 @@ bool Allocator::open_parts() {
   if (config.publish) caches.number_threads();
   if (config.writes_profiles()) control.open_for_work(write_profile_as_told);
   if (control.is_open() || watches_memory()) config.idle_thread = BackgroundThreadMode::kOn;
-  if (control.is_open()) {
-    background.invite();
-  }
+  if (control.is_open()) background.invite();
   if (config.idle_thread != BackgroundThreadMode::kOff) {
     background.open(config.idle_thread);
     spans.bounds().wake_event = mappings.bounds().wake_event = &background.wake_event();
