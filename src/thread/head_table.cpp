@@ -5,6 +5,7 @@
 
 namespace snug {
 
+SNUG_USED constinit HotPage hot_page{};
 constinit size_t heads_end = 0;
 constinit size_t trusted_end = 0;
 constinit int32_t head_offsets[kHasPageAddress ? 1 : kHeadSteps] = {};
