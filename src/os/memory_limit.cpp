@@ -70,17 +70,13 @@ uint32_t stall_in(const char* path) {
   return hundredths;
 }
 
-struct Stall {
-  uint32_t of_group = UINT32_MAX;
-};
-
 // The innermost group's that says it.
 void find_stall(void* found, const MemoryGroup& group) {
-  Stall& stall = *static_cast<Stall*>(found);
-  if (stall.of_group != UINT32_MAX || group.version == GroupVersion::kOne) return;
+  uint32_t& stall = *static_cast<uint32_t*>(found);
+  if (stall != UINT32_MAX || group.version == GroupVersion::kOne) return;
   Text<1024> path;
   path.add(group.folder).add("/memory.pressure");
-  stall.of_group = stall_in(path.data());
+  stall = stall_in(path.data());
 }
 
 }  // namespace
@@ -118,10 +114,10 @@ size_t anonymous_memory() {
 }
 
 uint32_t memory_stall(const char* groups, const char* mount, const char* of_machine) {
-  Stall stall;
+  uint32_t stall = UINT32_MAX;
   for_each_memory_group(groups, mount, find_stall, &stall);
-  if (stall.of_group == UINT32_MAX) stall.of_group = stall_in(of_machine);
-  return stall.of_group == UINT32_MAX ? 0 : stall.of_group;
+  if (stall == UINT32_MAX) stall = stall_in(of_machine);
+  return stall == UINT32_MAX ? 0 : stall;
 }
 
 uint32_t memory_stall() { return memory_stall(kGroups, kMount, "/proc/pressure/memory"); }
