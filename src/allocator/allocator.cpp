@@ -271,7 +271,7 @@ int Allocator::change_settings(const char* text, Text<256>& message) {
   uint32_t keys = 0;
   uint32_t refused = 0;
   const Config wanted =
-      parse_changes(text, &keys, &refused, [](const char* line, size_t length) { complaint.add(line, length); });
+      parse_config(text, &keys, [](const char* line, size_t length) { complaint.add(line, length); }, &refused);
   message = complaint;
   if (refused != 0) return EPERM;
   if (message.size() != 0 || keys == 0) return EINVAL;

@@ -99,11 +99,7 @@ void complain_of_environment(const char* line, size_t length) {
 
 }  // namespace
 
-Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain) {
-  return read_pairs(text, 0, set_keys, nullptr, complain);
-}
-
-Config parse_changes(const char* text, uint32_t* set_keys, uint32_t* refused_keys, ConfigComplaint complain) {
+Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain, uint32_t* refused_keys) {
   return read_pairs(text, 0, set_keys, refused_keys, complain);
 }
 

@@ -161,11 +161,9 @@ void take_changes(Config& config, const Config& wanted, uint32_t keys);
 using ConfigComplaint = void (*)(const char* line, size_t length);
 
 // Reads the configuration in `text`. `set_keys` gets a bit for each key that it sets. Complains once of each mistake.
-Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain);
-
-// The same of changes to a running process: a key that may not change is complained of before its value is looked at,
-// and gets a bit of `refused_keys`.
-Config parse_changes(const char* text, uint32_t* set_keys, uint32_t* refused_keys, ConfigComplaint complain);
+// With `refused_keys`, of changes to a running process: a key that may not change is complained of before its value is
+// looked at, and gets a bit there.
+Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain, uint32_t* refused_keys = nullptr);
 
 // Reads the environment's SNUG_CONF; complains on standard error of mistakes of which no ancestor of this process has
 // complained (allocator/reported_mistakes.h).
