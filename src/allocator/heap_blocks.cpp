@@ -19,8 +19,6 @@ namespace {
 
 constexpr const char* kNoHeap = "not a heap, or it was destroyed";
 
-size_t class_size(size_t size_class) { return allocator.table->classes[size_class].block_size; }
-
 // For a request that the heap's limit refuses: what rests in the quarantine comes home, then the program is asked to
 // free something. False if nothing was freed. The quarantine is emptied once for a request: other threads fill it
 // again.
@@ -72,7 +70,7 @@ void maintain(UserHeap& heap) {
 }
 
 void* block_of_class(UserHeap& heap, size_t size_class) {
-  const size_t size = class_size(size_class);
+  const size_t size = allocator.table->classes[size_class].block_size;
   bool at_limit = false;
   const auto attempt = [&] {
     at_limit = false;

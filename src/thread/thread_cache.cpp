@@ -52,8 +52,10 @@ void* ThreadCache::refill(size_t size_class, bool* untouched) {
   Operation operation(*this);
   Array& array = arrays_[size_class];
   CacheHead& head = state_->heads[size_class];
-  if (head.held() != 0) [[unlikely]]
-    return keep_and_pop(size_class, lines_end - shared, shared);
+  if (head.held() != 0) [[unlikely]] {  // another thread had shut this one off from its blocks
+    if (shared != 0) heap_.flush(size_class, lines_end - shared, shared);
+    return head.take();
+  }
   void* lone = nullptr;
   if (shared == 0 && untouched != nullptr && (*untouched = take_untouched(size_class, &lone))) return lone;
   const size_t want = prepare_batch(size_class);
@@ -86,12 +88,6 @@ bool ThreadCache::take_untouched(size_t size_class, void** block) {
   arrays_[size_class].seen = kMoved;
   scavenge_as_due();
   return true;
-}
-
-// The array seemed empty and is not: another thread had shut this one off from its blocks. The shared blocks go home.
-void* ThreadCache::keep_and_pop(size_t size_class, void* const* shared, size_t count) {
-  if (count != 0) heap_.flush(size_class, shared, count);
-  return state_->heads[size_class].take();
 }
 
 // Takes first blocks of the class, in whole cache lines, if the thread has not had its share yet; else 0. The thread

@@ -176,7 +176,6 @@ class alignas(64) ThreadCache : public HeapCache {
   bool grow(size_t size_class) SNUG_REQUIRES(heap_.lock());
   size_t prepare_batch(size_t size_class) SNUG_REQUIRES(heap_.lock());
   bool take_untouched(size_t size_class, void** block) SNUG_REQUIRES(heap_.lock());
-  void* keep_and_pop(size_t size_class, void* const* shared, size_t count) SNUG_REQUIRES(heap_.lock());
   size_t take_shared(size_t size_class, void** end) SNUG_EXCLUDES(heap_.lock());
   // How many bytes of room the thread may have: its part of what all may have.
   size_t most_room() const { return min(limits_.budget, limits_.all / max(kLeastSharers, caches_.load(kRelaxed))); }
