@@ -15,7 +15,6 @@
 #include "heap/user_heaps.h"
 #include "profile/call_tree.h"
 #include "profile/heap_profile.h"
-#include "profile/sampled_pages.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
 #include "snug/snug.h"
@@ -73,7 +72,6 @@ constexpr uint64_t layout_of_records(size_t allocator_bytes) {
                             sizeof(HeapProfile::State),
                             sizeof(HeapProfile::Site),
                             sizeof(CallTree::Node),
-                            sizeof(SampledPages::Page),
                             sizeof(Quarantine),
                             sizeof(Quarantine::Batch),
                             sizeof(Rested),

@@ -22,7 +22,6 @@ RECORDS = {
     "heap/region_map.h": "struct Leaf {",
     "profile/call_tree.h": "struct Node {",
     "profile/heap_profile.h": "struct State {",
-    "profile/sampled_pages.h": "Page {",
     "span/meta_arena.h": "struct Link {",
 }
 BATCH = ("checked/quarantine.h", "Batch {")
