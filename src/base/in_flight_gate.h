@@ -6,10 +6,9 @@
 // GateGuard: a hold in which a thread may go inside. While a fork waits until no thread is inside, no further thread
 // gets in: threads that come one after the other would keep the fork waiting for as long as they come.
 //
-// UnlockedScope: a part of a hold during which the lock is dropped, for a system call or for what takes locks that come
-// before this one. The thread has taken the object of that out of what other threads find, as if it were allocated, or
-// the object has left one owner and not reached the next. Whatever else it has read under the lock before may have
-// changed.
+// UnlockedScope: a part of a hold during which the lock is dropped, for a system call or other long work. The thread
+// has taken the object of that out of what other threads find, as if it were allocated, or the object has left one
+// owner and not reached the next. Whatever else it has read under the lock before may have changed.
 //
 // These are templates so that tests/schedule can run them in every order of their steps.
 #pragma once

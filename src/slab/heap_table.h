@@ -51,6 +51,7 @@ class HeapTable {
   void open(Places<kLimit>& places) {
     heaps_ = places.heaps;
     limit_ = kLimit;
+    bytes_ = sizeof(places);
     abandoned_.open(places.abandoned);
     spare_.open(places.spare);
   }
@@ -58,7 +59,7 @@ class HeapTable {
   // At most so many heaps live. Not 0; and no less than live.
   void bound(size_t heaps) { most_living_ = heaps; }
   // The places, as [first byte, end).
-  Pair<uintptr_t, uintptr_t> range() const { return {address_of(heaps_), address_of(heaps_ + limit_)}; }
+  Pair<uintptr_t, uintptr_t> range() const { return {address_of(heaps_), address_of(heaps_) + bytes_}; }
 
   // A heap for a thread. While fewer heaps live than the bound, one without a thread: an abandoned one if there is any,
   // else a spare one, else what make(id) returns, which may be null. At the bound, or after null, a heap that serves
@@ -250,6 +251,7 @@ class HeapTable {
   // Every slow operation reads these; only a new heap writes one of them.
   typename Atomics::template Atomic<Heap*>* heaps_ = nullptr;
   size_t limit_ = 0;
+  size_t bytes_ = 0;  // of the places
   size_t most_living_ = SIZE_MAX;
   Set abandoned_;                                            // without a thread, but with slabs when last looked at
   Set spare_;                                                // without either
