@@ -25,10 +25,12 @@ class HeapSet {
   void add(size_t id) { words_[id / 64].fetch_or(bit_of(id), kRelaxed); }
   void remove(size_t id) { words_[id / 64].fetch_and(~bit_of(id), kRelaxed); }
   bool has(size_t id) const { return (words_[id / 64].load(kRelaxed) & bit_of(id)) != 0; }
-  // Calls visit(id) for each id up to `last` that is in, the lowest first, until it returns true; whether it has.
+  // Calls visit(id) for each id up to `last` that is in, the lowest first, until it returns true; whether it has. With
+  // 0, which is no heap's id, it reads nothing, so that the set need not be open.
   template <class Visit>
   bool visit_until(size_t last, Visit visit) const {
-    for (size_t word = 0; word <= last / 64; ++word)
+    const size_t words = last == 0 ? 0 : words_for(last + 1);
+    for (size_t word = 0; word != words; ++word)
       for (uint64_t left = words_[word].load(kRelaxed); left != 0; left &= left - 1)
         if (visit(word * 64 + trailing_zeros(left))) return true;
     return false;

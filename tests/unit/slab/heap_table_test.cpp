@@ -30,6 +30,13 @@ struct BareHeap {
   size_t slabs = 0;
 };
 
+TEST(HeapTable, HasNothingToGiveBeforeItIsOpen) {
+  HeapTable<BareHeap, StdAtomics, SharedLock> heap_table;
+  EXPECT_EQ(heap_table.abandoned_count(), 0u);
+  heap_table.visit_all([](BareHeap&) {});
+  EXPECT_STREQ(heap_table.check(), nullptr);
+}
+
 TEST(HeapTable, CheckSeesEachBrokenPart) {
   using Table = HeapTable<BareHeap, StdAtomics, SharedLock>;
   BareHeap heaps[3];
