@@ -104,7 +104,7 @@ class HeapTable {
     bool met_bare = false;
     const bool adopted = abandoned_.visit_until(heap_count(), [&](size_t id) {
       heir.lock().assume_held();
-      Heap* const one = heap(static_cast<uint16_t>(id));
+      Heap* const one = heap(id);
       if (one == nullptr) return false;
       met_bare = met_bare || one->slab_count() == 0;
       if (one->slabs_to_give(size_class) == 0 || !one->try_visit()) return false;
@@ -133,13 +133,13 @@ class HeapTable {
   template <class Act>
   void for_each(Act act) {
     for (size_t id = 1; id < limit_; ++id) {
-      Heap* const one = heap(static_cast<uint16_t>(id));
+      Heap* const one = heap(id);
       if (one == nullptr) return;
       act(*one);
     }
   }
   // The heap with the id, null if there is none yet.
-  Heap* heap(uint16_t id) const { return heaps_[id].load(kAcquire); }
+  Heap* heap(size_t id) const { return heaps_[id].load(kAcquire); }
   size_t abandoned_count() const {
     size_t count = 0;
     abandoned_.visit_until(heap_count(), [&](size_t) {
@@ -166,21 +166,18 @@ class HeapTable {
   // Null, or the broken part of the invariant.
   const char* check() {
     LockGuard guard(lock_);
-    for (size_t id = 1; id <= heap_count(); ++id) {
-      const Heap& one = *heap(static_cast<uint16_t>(id));
-      const bool is_abandoned = abandoned_.has(id);
-      const bool is_spare = spare_.has(id);
-      if (is_abandoned && (is_spare || one.thread_count() != 0))
-        return "heap registry: an abandoned heap has a thread, or is spare";
-      if (is_spare && (one.thread_count() != 0 || one.slab_count() != 0))
-        return "heap registry: a spare heap has a thread, or slabs";
-    }
     size_t threads = 0;
     size_t living = 0;
-    for_each([&](const Heap& heap) {
-      threads += heap.thread_count();
-      living += heap.thread_count() != 0 ? 1 : 0;
-    });
+    for (size_t id = 1; id <= heap_count(); ++id) {
+      const Heap& one = *heap(id);
+      const bool is_living = one.thread_count() != 0;
+      const bool is_spare = spare_.has(id);
+      if (abandoned_.has(id) && (is_spare || is_living))
+        return "heap registry: an abandoned heap has a thread, or is spare";
+      if (is_spare && (is_living || one.slab_count() != 0)) return "heap registry: a spare heap has a thread, or slabs";
+      threads += one.thread_count();
+      living += is_living ? 1 : 0;
+    }
     if (threads != threads_ || living != living_) return "heap registry: the count of threads is wrong";
     return living_ > most_living_ ? "heap registry: more heaps have threads than may" : nullptr;
   }
@@ -200,7 +197,7 @@ class HeapTable {
     Heap* found = nullptr;
     set.visit_until(heap_count(), [&](size_t id) {
       set.remove(id);
-      found = heap(static_cast<uint16_t>(id));
+      found = heap(id);
       return true;
     });
     return found;
@@ -212,7 +209,7 @@ class HeapTable {
     const size_t most = threads_ / living_;
     for (;;) {
       last_shared_ = last_shared_ % heap_count() + 1;
-      Heap* const one = heap(static_cast<uint16_t>(last_shared_));
+      Heap* const one = heap(last_shared_);
       if (one->thread_count() != 0 && one->thread_count() <= most) return one;
     }
   }
@@ -241,7 +238,7 @@ class HeapTable {
   void retire_bare() {
     LockGuard guard(lock_);
     abandoned_.visit_until(heap_count(), [&](size_t id) {
-      if (heap(static_cast<uint16_t>(id))->slab_count() != 0) return false;
+      if (heap(id)->slab_count() != 0) return false;
       abandoned_.remove(id);
       spare_.add(id);
       return false;
