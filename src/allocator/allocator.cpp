@@ -297,6 +297,7 @@ const char* Allocator::origin_of(size_t key) const {
 }
 
 void Allocator::before_fork() SNUG_UNPROVED {
+  background.be_alone();  // programs look how many threads they fork beside
   peak.before_fork();
   // A single thread needs no lock, and may be forking in a signal handler that has interrupted it in a hold of one.
   if (os::is_alone() && !background.may_exist()) {

@@ -2,17 +2,23 @@
 // defines what its work is, when it is superfluous (at most one thread has a cache), whether it stays nevertheless
 // because of silent threads, which have never allocated, and how a thread is started and joined.
 //
+// It leaves kLooks rounds behind the last other thread: by then what the others have left is old, and has gone. Where
+// threads come and go it so stays, and finds their memory for the next. A thread that must be alone sends it away.
+//
 // A thread that changes whether the background thread is superfluous reads the wake event afterwards, and a thread that
 // changes the wake event reads afterwards whether the background thread is superfluous. Both are sequentially
 // consistent, so that of two at once at least one sees the other's change:
 //
-//   a thread has got a cache                invites                                    BackgroundThread::thread_began
-//   a thread's cache has ended              if superfluous sends the background thread away  settle
-//   the background thread is superfluous          leaves, and invites if it no longer is     live
+//   a thread has got a cache                invites                                BackgroundThread::thread_began
+//   a thread's cache has ended              if superfluous wakes the background thread   note_end
+//   the background thread announces itself  if superfluous it does not sleep         live
+//   a thread must be alone                  sends the background thread away, and    be_alone
+//                                           invites if it is superfluous no longer
+//   the background thread leaves            invites if it is superfluous no longer   leave
 //
 // A background thread that has left is not detached: the next thread to send it away, or to start one, joins it. So a
-// program that has joined all its threads but one has no further thread, and no background thread starts from a late
-// invitation.
+// program that has joined its threads and calls be_alone() has no further thread, and no background thread starts from
+// a late invitation.
 //
 // It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
@@ -52,18 +58,22 @@ class BackgroundLifecycle {
   // The background thread's main function. `period`: the class's, which may change meanwhile.
   static void live(Thread& thread) {
     thread.wake_event_.await_arrival();
+    uint32_t alone = 0;  // rounds since the last that saw another thread
     for (uint32_t patience = thread.period();;) {
       const bool looks = thread.looks_by_itself();
       const uint32_t period = looks ? min(thread.period(), kBetweenLooks) : thread.period();
       thread.wake_event_.doze(period);
       const bool willing = thread.give_back_overdue();
       const bool is_beside_silent = thread.sees_silent_threads();
-      if ((!is_beside_silent && leave(thread)) || !thread.wake_event_.announce()) return;
+      alone = thread.is_superfluous() && !is_beside_silent ? alone + 1 : 0;
+      if ((alone > Thread::kLooks && leave(thread)) || !thread.wake_event_.announce()) return;
       // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
       patience = willing ? period : max(period, min(patience * 2, kMostPatience));
       const uint32_t usual = is_beside_silent ? period * kPatienceWithSilent : kMostPatience;
       const uint32_t most = looks ? min(usual, kBetweenLooks) : usual;
-      if (thread.anything_ages())
+      if (thread.is_superfluous() && !is_beside_silent)
+        thread.wake_event_.withdraw();
+      else if (thread.anything_ages())
         willing ? thread.wake_event_.withdraw() : thread.wake_event_.wait(min(patience, most));
       else if (is_beside_silent || looks)
         thread.wake_event_.wait(most);
@@ -72,21 +82,22 @@ class BackgroundLifecycle {
     }
   }
 
-  // Called in a thread after its cache has ended. If the background thread is superfluous, returns when that has gone.
-  static void settle(Thread& thread) {
-    while (thread.is_superfluous()) {
-      if (!thread.wake_event_.send_away()) return;
-      join(thread);
-      thread.wake_event_.gone();
-      if (thread.is_superfluous()) return;
-      thread.wake_event_
-          .invite();  // a thread that has begun meanwhile could not invite; it may have ended again by now
-    }
+  // Called in a thread after its cache has ended, under any lock: the background thread may sleep without a time.
+  static void note_end(Thread& thread) {
+    if (thread.is_superfluous()) thread.wake_event_.remind();
+  }
+
+  // If the background thread is superfluous, returns when it has gone: true if there was one. The caller holds no lock.
+  static bool be_alone(Thread& thread) {
+    if (!thread.is_superfluous() || !thread.wake_event_.send_away()) return false;
+    const bool was_there = join(thread);
+    thread.wake_event_.gone();
+    if (!thread.is_superfluous()) thread.wake_event_.invite();  // a thread that has begun meanwhile could not
+    return was_there;
   }
 
  private:
-  // True if the background thread has left, as it is superfluous. It finds that out itself: a silent thread's end calls
-  // nothing.
+  // True if the background thread has left, as it is superfluous.
   static bool leave(Thread& thread) {
     if (!thread.is_superfluous() || !thread.wake_event_.leave()) return false;
     if (!thread.is_superfluous()) thread.wake_event_.invite();
@@ -95,10 +106,11 @@ class BackgroundLifecycle {
 
   // Only for a thread that has claimed the wake event, or sends away: no other thread is in here then, and the
   // background thread needs neither a lock nor another thread to end.
-  static void join(Thread& thread) {
-    if (!thread.is_unjoined_) return;
+  static bool join(Thread& thread) {
+    if (!thread.is_unjoined_) return false;
     thread.join_thread();
     thread.is_unjoined_ = false;
+    return true;
   }
 };
 

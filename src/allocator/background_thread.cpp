@@ -14,11 +14,8 @@ extern "C" SNUG_WEAK_IMPORT void snug_replay_background(uint32_t (*make_round)()
 namespace snug {
 namespace {
 
-// The least milliseconds between two rounds of work, and before it comes back, once it has left kFreeLeaves times.
-constexpr uint32_t kLeastPeriod = 100;
-constexpr uint32_t kLooks = 4;  // rounds of work in purge_after
+constexpr uint32_t kLeastPeriod = 100;  // milliseconds between two rounds of work
 constexpr uint32_t kBeforeAnother = BackgroundLifecycle<BackgroundThread>::kBetweenLooks;  // once the OS refuses one
-constexpr uint32_t kFreeLeaves = 16;  // libraries try threads out at the start, before the pool of workers begins
 
 }  // namespace
 
@@ -43,7 +40,6 @@ uint32_t BackgroundThread::make_round_now() {
 void BackgroundThread::thread_made() {
   if (!is_automatic_ || wake_event_.is_attended()) return;  // the thread made may be the background thread itself
   has_seen_threads_made_.store(true, kRelaxed);
-  if (has_left_lately()) return;
   wake_event_.invite();
   start_if_wanted();
 }
@@ -113,7 +109,6 @@ void BackgroundThread::live() {
   take_first_steps();
   Lifecycle::live(*this);
   give_back_excess();
-  note_leave();
 }
 
 uint32_t BackgroundThread::period() const { return max(allocator.purge_after() / kLooks, kLeastPeriod); }
@@ -125,29 +120,16 @@ bool BackgroundThread::sees_silent_threads() const {
   return is_automatic_ && os::thread_count() > allocator.caches.cache_count() + 1;
 }
 
-// Starting and ending it costs as much as any thread does. A thread of the program that begins too soon afterwards does
-// not get it, nor is it started later: by then a filter of system calls may have been set up.
-bool BackgroundThread::has_left_lately() const {
-  return leaves_.load(kRelaxed) >= kFreeLeaves && os::milliseconds() - left_at_.load(kRelaxed) < kLeastPeriod;
-}
-
-void BackgroundThread::note_leave() {
-  left_at_.store(os::milliseconds(), kRelaxed);
-  leaves_.fetch_add(1, kRelaxed);
-}
-
-// A dismissed background thread stays unjoined: main's thread does not wait, and another thread may be joining it
-// already.
+// A dismissed background thread stays unjoined, as main's thread does not wait.
 void BackgroundThread::thread_ended() {
   if (is_main_thread()) {
     allocator.control.dismiss();
     return wake_event_.dismiss();
   }
-  Lifecycle::settle(*this);
-  // A thread that seems silent may be one that is just ending. So the background thread is sent away first in any case,
-  // and is invited again only if there still is such a thread.
-  if (sees_silent_threads() && !has_left_lately()) wake_event_.invite();
+  Lifecycle::note_end(*this);
 }
+
+bool BackgroundThread::be_alone() { return is_automatic_ && !sees_silent_threads() && Lifecycle::be_alone(*this); }
 
 void BackgroundThread::before_fork() { forking_.store(true, kRelaxed); }
 

@@ -10,15 +10,14 @@
 //                    in the first slow allocation that may start it
 // idle_thread:auto   starts as soon as the process has a second thread, since a filter of system calls that is set up
 //                    later may not allow it; if the OS refuses it then, there is none. Once started it calls only
-//                    futex, madvise, munmap and mmap, unless it looks at the container. It leaves when one thread is
-//                    left, and comes back with the next thread. The last thread but one to end waits until it has gone:
-//                    a program that has joined all its threads finds the process with one thread, which some calls of
-//                    the OS require. Silent threads, which have never allocated, keep it too, as libc counts them;
-//                    their end notifies no one, so it leaves when it next wakes up. Where threads begin and end one by
-//                    one, it comes with one of them ten times a second at most.
+//                    futex, madvise, munmap and mmap, unless it looks at the container. It leaves when one thread has
+//                    been left for purge_after, so that what the others have left has gone too, and comes back with the
+//                    next thread. Before that it is sent away by a fork and, in the drop-in, by unshare() and setns(),
+//                    which fail in a process of several threads: the caller waits until it has gone. Silent threads,
+//                    which have never allocated, keep it too, as libc counts them.
 //
 // While it runs the stores keep more, as it purges what grows old (span/keeping.h). When it leaves, it gives back
-// at once what is then too much, and a thread that joins it waits for that.
+// at once what is then too much, and a thread that has sent it away waits for that.
 //
 // How it starts, not before the library has been initialised:
 //
@@ -71,6 +70,9 @@ class BackgroundThread {
   void begin_with_threads() { begins_with_threads_ = true; }
   // The program has begun a thread. The caller holds no lock.
   void thread_made();
+  // If the calling thread is the program's only one, returns when the background thread has gone too, for libc at
+  // least: true if there was one. Not with idle_thread:on. The caller holds no lock.
+  bool be_alone();
 
   // To be called after a slow allocation, outside of every lock: creating a thread allocates.
   void start_if_wanted() {
@@ -80,7 +82,7 @@ class BackgroundThread {
   // Called when a thread has got a cache; `caches` is how many there are now.
   void thread_began(size_t caches) {
     const bool is_told = begins_with_threads_ && has_seen_threads_made_.load(kRelaxed);
-    if (is_automatic_ && !is_told && caches > 1 && !has_left_lately()) wake_event_.invite();
+    if (is_automatic_ && !is_told && caches > 1) wake_event_.invite();
   }
 
   // False only if there is no background thread.
@@ -109,12 +111,11 @@ class BackgroundThread {
   // Gives the calling thread a cache if it is main's, so that main's end is noticed. The caller holds no lock.
   void start_cache_if_main();
   bool is_main_thread() const;
-  bool has_left_lately() const;
-  void note_leave();
   void live();
 
   // For BackgroundLifecycle.
-  uint32_t period() const;  // milliseconds between two rounds
+  static constexpr uint32_t kLooks = 4;  // rounds of work in purge_after
+  uint32_t period() const;               // milliseconds between two rounds
   bool is_superfluous() const;
   bool sees_silent_threads() const;
   bool is_final() const { return is_automatic_; }  // a refusal of the thread by the OS
@@ -148,8 +149,6 @@ class BackgroundThread {
   Atomic<uint32_t> gave_inherited_at_{0};
   Atomic<bool> was_refused_{false};
   Atomic<uint32_t> refused_at_{0};
-  Atomic<uint32_t> leaves_{0};
-  Atomic<uint32_t> left_at_{0};
   Lock hands_;          // held while the background thread has blocks of a heap detached
   pthread_t thread_{};  // from its arrival on, until it is joined
   bool is_unjoined_ = false;

@@ -1,14 +1,23 @@
-// pthread_create, which the drop-in forwards: after a successful call of the program's it starts the background thread,
-// at the one moment at which the process is known to be allowed threads (allocator/background_thread.h), and waits for
-// its first steps, a second at most. The caller holds no lock. Nothing is started after a failed call, before the
-// library is initialised, or around a fork. The background thread's own creation comes through here too.
+// What the drop-in forwards of libc's, as it concerns the background thread (allocator/background_thread.h). The caller
+// holds no lock.
+//
+//   pthread_create   behind a successful call of the program's it starts the background thread, at the one moment at
+//   which
+//                    the process is known to be allowed threads, and waits for its first steps, a second at most.
+//                    Nothing is started after a failed call, before the library is initialised, or around a fork. The
+//                    background thread's own creation comes through here too.
+//   unshare, setns   before it, it sends the background thread away, if the program has one thread: in a process of
+//   several
+//                    the kernel refuses them
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include "allocator/allocator.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/pause.h"
 #include "os/libc_features.h"
 #include "os/thread.h"
 
@@ -16,15 +25,45 @@ namespace snug {
 namespace {
 
 Atomic<os::CreateThread> next_create{nullptr};
+Atomic<int (*)(int)> next_unshare{nullptr};
+Atomic<int (*)(int, int)> next_setns{nullptr};
 
-os::CreateThread look_up(void* where) { return reinterpret_cast<os::CreateThread>(::dlsym(where, "pthread_create")); }
+template <class Function>
+Function look_up(void* where, const char* name) {
+  return reinterpret_cast<Function>(::dlsym(where, name));
+}
+
+// The function behind this library in the search order; also for a library that calls it before ours is initialised.
+template <class Function>
+Function next_of(Atomic<Function>& known, const char* name) {
+  Function next = known.load(kRelaxed);
+  if (next == nullptr) known.store(next = look_up<Function>(RTLD_NEXT, name), kRelaxed);
+  return next;
+}
 
 // The drop-in's own threads are created as the program's are: by the first pthread_create in the search order.
 SNUG_AT_LOAD SNUG_USED void prepare_threads() {
-  next_create.store(look_up(RTLD_NEXT), kRelaxed);
+  next_of(next_create, "pthread_create");
   // Not RTLD_DEFAULT, which finds the library itself first (-Bsymbolic).
-  if (void* program = ::dlopen(nullptr, RTLD_LAZY); program != nullptr) os::start_threads_by(look_up(program));
+  if (void* program = ::dlopen(nullptr, RTLD_LAZY); program != nullptr)
+    os::start_threads_by(look_up<os::CreateThread>(program, "pthread_create"));
   allocator.background.begin_with_threads();
+}
+
+// Makes a call that the kernel refuses with EINVAL where there are further threads. It counts one that has ended for a
+// moment longer than libc does.
+template <class Call>
+int call_alone(Call call) {
+  constexpr int kMostTries = 1000;  // 0.1 s or more, if the call is refused for another reason
+  for (int tries = allocator.background.be_alone() ? kMostTries : 1;; pause_a_moment()) {
+    const int result = call();
+    if (result == 0 || errno != EINVAL || --tries == 0) return result;
+  }
+}
+
+int refuse() {
+  errno = ENOSYS;
+  return -1;
 }
 
 }  // namespace
@@ -33,10 +72,21 @@ SNUG_AT_LOAD SNUG_USED void prepare_threads() {
 extern "C" SNUG_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
                                           void* argument) SNUG_LIBC_NOEXCEPT {
   using namespace snug;
-  os::CreateThread create = next_create.load(kRelaxed);
-  if (create == nullptr) create = look_up(RTLD_NEXT);  // a library that is initialised earlier starts a thread
+  const os::CreateThread create = next_of(next_create, "pthread_create");
   if (create == nullptr) return ENOSYS;
   const int error = create(thread, attributes, body, argument);
   if (error == 0) allocator.background.thread_made();
   return error;
+}
+
+extern "C" SNUG_EXPORT int unshare(int flags) SNUG_LIBC_NOEXCEPT {
+  using namespace snug;
+  const auto next = next_of(next_unshare, "unshare");
+  return next == nullptr ? refuse() : call_alone([&] { return next(flags); });
+}
+
+extern "C" SNUG_EXPORT int setns(int descriptor, int kind) SNUG_LIBC_NOEXCEPT {
+  using namespace snug;
+  const auto next = next_of(next_setns, "setns");
+  return next == nullptr ? refuse() : call_alone([&] { return next(descriptor, kind); });
 }

@@ -39,9 +39,9 @@ class BasicWakeEvent {
     if (seen == kAbsent || seen == kWaiting) [[unlikely]]
       answer(seen);
   }
-  // There may be work: wakes a waiter that sleeps, but calls for none.
+  // Something else has changed that the waiter looks at: wakes a waiter that sleeps, but calls for none.
   void remind() {
-    if (state_.load(kRelaxed) == kWaiting) [[unlikely]]
+    if (state_.load() == kWaiting) [[unlikely]]
       answer(kWaiting);
   }
   // Has a waiter that sleeps look again, whether there is work or not.

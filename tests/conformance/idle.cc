@@ -8,6 +8,7 @@
 // sanitizer the resident memory is mostly the sanitizer's, so that snug's own account of it is asked instead.
 #include "idle_load.h"
 #include "idle_sight.h"
+#include "idle_threads.h"
 #include "subject.h"
 #include "threads.h"
 
@@ -22,12 +23,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <memory>
 
 extern char** environ;
 
 using namespace idle_load;
 using namespace idle_sight;
+using namespace idle_threads;
 
 namespace {
 
@@ -36,22 +37,7 @@ constexpr long kPurgeAfter = 200;
 constexpr long kLongEnough = 3 * kPurgeAfter + 1000;  // milliseconds
 
 std::atomic<int> threads_refused;
-std::atomic<int> threads_created = 0;
 std::atomic<bool> refusing;
-
-// What was not missed yet goes at once. The second burst is kept, as stays() shows: only the background thread gives it
-// back.
-std::size_t fill_again() {
-  fill();
-  empty();
-  return fill();
-}
-
-bool comes_back() {
-  const std::size_t peak = fill_again();
-  empty();
-  return comes_below(peak, 5);
-}
 
 // What nobody has missed goes at once, but for parts of huge pages that hold a cached block, which wait for their age:
 // up to 20 MiB, on a busy machine. The second burst misses it, and leaves as much as may be kept, which nobody gives
@@ -125,33 +111,6 @@ bool abandoned() {
                              : comes_below(load.small_count, 60);
 }
 
-// It comes with the second thread, and goes with it.
-bool comes_with_threads() {
-  fill();
-  empty();
-  sleep_for(300);
-  const std::size_t own = thread_count();
-  for (int i = 0; i < 2; ++i) {
-    {
-      Companion companion;
-      if (!has_threads(own + 2) || !comes_back()) return false;
-      const pid_t child = fork();
-      // A child of one thread has none, whatever it does.
-      if (child == 0) _exit(fill() != 0 && (empty(), sleep_for(300), thread_count() == own) ? 0 : 1);
-      if (result_of(child) != 0) return std::puts("in the child"), false;
-    }
-    if (!has_threads(own)) return false;
-  }
-  // One ends, another begins before it has left: it stays.
-  {
-    Companion companion;
-    if (!has_threads(own + 2)) return false;
-  }
-  Companion next;
-  sleep_for(1000);
-  return has_threads(own + 2);
-}
-
 // Holes in the slabs of a thread that goes on working with other sizes.
 bool reaches_who_works() {
   Companion companion;
@@ -171,105 +130,6 @@ bool reaches_who_works() {
     return subject::kSanitized ? has_purged(kBlocks * kSize / 2) : expect_below(peak, 60);
   };
   return comes_true(works, 10);
-}
-
-// A program that has joined all its threads has one thread, as some calls of the OS demand, though the background
-// thread wakes up only four times a minute: the test waits less than those 15 s. The OS may take a moment to stop
-// counting a thread that libc has joined, longer on a busy machine, but not that long.
-bool is_alone_after_threads() {
-  const std::size_t own = thread_count();
-  for (int round = 0; round < 100; ++round) {
-    pthread_t threads[4];
-    const auto run = [](void*) -> void* { return subject::free(made(1000)), nullptr; };
-    const std::size_t count = 1 + static_cast<std::size_t>(round) % 4;
-    for (std::size_t i = 0; i < count; ++i)
-      if (pthread_create(threads + i, nullptr, run, nullptr) != 0) return false;
-    subject::free(made(static_cast<std::size_t>(round) * 100));
-    for (std::size_t i = 0; i < count; ++i) pthread_join(threads[i], nullptr);
-    for (int i = 0; i < 5000 && thread_count() != own; ++i) sleep_for(1);
-    if (thread_count() != own) return std::printf("round %d\n", round), false;
-  }
-  return true;
-}
-
-bool leaves_after_silent_threads() {
-  const std::size_t own = thread_count();
-  bool has_come = false;
-  {
-    const SilentThread silent;
-    for (std::size_t i = 0; i < 1000; ++i) subject::free(made(i * 100));
-    has_come = threads_created == 2;  // it may have left again
-  }
-  return has_threads(own) && (has_come || (std::puts("it has not come"), false));
-}
-
-// What it has inherited goes some steps with each slow operation, though it frees nothing.
-bool child_gives_back(std::size_t peak) {
-  const auto works = [peak] {
-    for (int i = 0; i < 20000; ++i) made(64);
-    return memory_held() * 100 < peak * 30;
-  };
-  return comes_true(works, 20);
-}
-
-// What was in use a moment ago stays while the thread is here, so that the next burst finds it, and goes with it. The
-// age at which the thread would give it back is far.
-bool keeps_what_was_in_use() {
-  const std::size_t own = thread_count();
-  std::size_t peak = 0;
-  {
-    Companion companion;
-    if (!has_threads(own + 2)) return false;
-    peak = fill();
-    if (stats().retain < peak) std::puts("the machine has too little memory"), std::exit(77);
-    empty();
-    if (expect_below(peak, 90)) return false;
-    const std::size_t purged = stats().bytes_purged;
-    fill();
-    if (!expect_below(peak, 110) || stats().bytes_purged - purged > peak / 10) return false;
-    empty();
-    const pid_t child = fork();
-    if (child == 0) _exit(child_gives_back(peak) ? 0 : 1);
-    if (result_of(child) != 0) return std::puts("in the child"), false;
-  }
-  return has_threads(own) && expect_below(peak, 30);
-}
-
-// As in Redis: the background threads sleep, all memory is the main thread's, and it sleeps too in the end.
-bool serves_beside_silent_threads() {
-  const std::size_t own = thread_count();
-  {
-    const SilentThread silent;
-    // Another that has a cache ends, at once and later, but not the silent one.
-    for (int i = 0; i < 3; ++i) {
-      std::make_unique<Companion>().reset();
-      if (!comes_back()) return false;
-    }
-    const pid_t child = fork();
-    if (child == 0) {
-      const SilentThread other;
-      _exit(comes_back() ? 0 : 1);
-    }
-    if (result_of(child) != 0) return std::puts("in the child"), false;
-  }
-  return has_threads(own);
-}
-
-// Threads that begin and end one by one do not each bring it.
-bool does_not_come_with_each_thread() {
-  constexpr int kOwn = 300;
-  const auto run = [](void*) -> void* { return subject::free(made(1000)), nullptr; };
-  const long begin = tenths_of_seconds();
-  for (std::size_t round = 0; round < kOwn; ++round) {
-    pthread_t thread;
-    if (pthread_create(&thread, nullptr, run, nullptr) != 0) return false;
-    subject::free(made(round * 100));
-    pthread_join(thread, nullptr);
-  }
-  const long tenths = tenths_of_seconds() - begin + 2;
-  const int came = threads_created - kOwn;
-  std::printf("it came %d times in %ld tenths of a second\n", came, tenths);
-  return came >= 1 && came <= 16 + tenths;
 }
 
 void* run_while_refused(void*) {
@@ -385,8 +245,10 @@ int main(int argc, char** argv) {
                     : is("auto")         ? comes_with_threads()
                     : is("busy")         ? reaches_who_works()
                     : is("refused_once") ? refused_once()
-                    : is("alone")        ? is_alone_after_threads()
+                    : is("alone")        ? forks_alone()
+                    : is("unshares")     ? unshares()
                     : is("kept")         ? keeps_what_was_in_use()
+                    : is("bursts")       ? gives_back_after_bursts()
                     : is("one_by_one")   ? does_not_come_with_each_thread()
                     : is("silent")       ? leaves_after_silent_threads()
                     : is("beside")       ? serves_beside_silent_threads()

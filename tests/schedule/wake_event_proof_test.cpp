@@ -50,7 +50,7 @@ class Waiter {
     mark_.set();
     if (kSlip != Slip::kMarksTooLate) wake_event_.notify();
   }
-  // As a refill, which promises nothing.
+  // As a thread's end, which adds nothing.
   void remind() { wake_event_.remind(); }
   void live() { BackgroundLifecycle<Waiter>::live(*this); }
   static uint32_t period() { return 1; }
@@ -60,6 +60,7 @@ class Waiter {
  private:
   friend class BackgroundLifecycle<Waiter>;
 
+  static constexpr uint32_t kLooks = 1;
   static bool is_superfluous() { return false; }
   static bool sees_silent_threads() { return false; }
   static bool looks_by_itself() { return false; }
