@@ -35,7 +35,7 @@ struct Config {
   // cache: bytes, default 8M, or the thread's part of a 128th of the memory that the process may have if that is less.
   // The most that one thread's cache has room for, but for one block of each class.
   size_t cache = CacheLimits().budget;
-  // heaps: a number from 1 to 65534, or auto, the default: four for each processor that the process may run on. The
+  // heaps: a number from 1 to 65532, or auto, the default: four for each processor that the process may run on. The
   // most heaps that threads have; further threads share heaps. 0 for auto.
   uint32_t heaps = 0;
   // stores: a number from 1 to 16, or auto, the default: one for each four processors that the process may run on.

@@ -62,7 +62,7 @@ constexpr ConfigKey kConfigTable[kConfigKeys] = {
      "a size in bytes up to 1024G, as in 64K, 4M, 1G", rule<&Config::cache>(ConfigKey::kSize, 0, kTebibyte)},
     {"heaps", "auto|number",
      "the most heaps that threads have; further threads share them; auto: four for each processor",
-     "auto or a number from 1 to 65534",
+     "auto or a number from 1 to 65532",
      rule<&Config::heaps>(ConfigKey::kNumber, 1, HeapRegistry::kMostHeaps, word("auto", 0))},
     {"stores", "auto|number",
      "among how many stores, each with a lock of its own, the free pages are divided; auto: one for four processors",
@@ -141,7 +141,7 @@ constexpr ConfigKey kConfigTable[kConfigKeys] = {
 
 namespace {
 
-static_assert(HeapRegistry::kMostHeaps == 65534 && SpanStores::kMost == 16, "what is said of a bad value names them");
+static_assert(HeapRegistry::kMostHeaps == 65532 && SpanStores::kMost == 16, "what is said of a bad value names them");
 
 constexpr bool is_named(size_t key, const char* name) {
   const char* own = kConfigTable[key].key;

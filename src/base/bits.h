@@ -60,6 +60,8 @@ constexpr void for_each_word(size_t first, size_t count, Visit visit) {
   }
 }
 
+// How many 64-bit words hold so many bits.
+constexpr size_t words_of_bits(size_t bits) { return (bits + 63) / 64; }
 constexpr bool tests_bit(const uint64_t* words, size_t index) { return (words[index / 64] >> (index % 64) & 1) != 0; }
 
 // Subtracts `other` from the number; true if the number was less. __builtin_sub_overflow does the same, but GCC takes

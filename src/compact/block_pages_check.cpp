@@ -1,6 +1,7 @@
 // The checks of a compacting heap's pages. In a region a check ends with an answer whatever was written over the pages'
 // records: it follows no pointer before it knows that a record lies there. In the store it cannot know that.
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "compact/block_pages.h"
 
 namespace snug {
@@ -23,7 +24,7 @@ const char* BlockPages::check_class(size_t size_class) const {
 // True if the address, of which nothing is known yet, is that of a page's record. Classes have been checked before.
 bool BlockPages::is_page(const CompactPage* page) const {
   if (!source_.may_hold_record(page, sizeof *page) || page->home != this) return false;
-  if (page->blocks == 0 || page->words != CompactPage::words_for(page->blocks) ||
+  if (page->blocks == 0 || page->words != words_of_bits(page->blocks) ||
       page->blocks > BlockMap::kMostBlocks || !source_.may_hold_record(page, record_bytes(page->blocks)) ||
       !source_.is_row(page->row))
     return false;

@@ -85,9 +85,8 @@ struct alignas(64) CompactPage {
   uint8_t size_class = 0;
   uint8_t list = kUnlisted;
 
-  static constexpr size_t words_for(size_t blocks) { return (blocks + 63) / 64; }
   static constexpr size_t record_bytes(size_t blocks, bool has_owners) {
-    return sizeof(CompactPage) + words_for(blocks) * sizeof(uint64_t) +
+    return sizeof(CompactPage) + words_of_bits(blocks) * sizeof(uint64_t) +
            (has_owners ? round_up(blocks * sizeof(BlockOwner), sizeof(uint64_t)) : 0);
   }
 
@@ -108,7 +107,7 @@ struct alignas(64) CompactPage {
   bool holds(size_t index) const { return index < blocks && !tests_bit(bits(), index); }
 
   void free_all() {
-    words = static_cast<uint16_t>(words_for(blocks));
+    words = static_cast<uint16_t>(words_of_bits(blocks));
     for (size_t word = 0; word < words; ++word) bits()[word] = all_of(word);
     free_words = static_cast<uint16_t>((1u << words) - 1);
   }

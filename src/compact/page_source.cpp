@@ -21,7 +21,7 @@ PageSource::PageSource(char* start, size_t bytes) {
   const size_t most_pages = bytes / kPageSize;
   free_records_ = reinterpret_cast<FreeRecord**>(start);
   taken_ = reinterpret_cast<uint64_t*>(free_records_ + kRecordLengths);
-  entries_ = reinterpret_cast<Atomic<PageEntry>*>(taken_ + (most_pages + 63) / 64);
+  entries_ = reinterpret_cast<Atomic<PageEntry>*>(taken_ + words_of_bits(most_pages));
   first_page_ = at<char>(round_up(address_of(entries_ + most_pages), kPageSize));
   page_limit_ = address_of(first_page_) - address_of(start) < bytes
                     ? (bytes - (address_of(first_page_) - address_of(start))) / kPageSize

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/algorithm.h"
+#include "base/bits.h"
 #include "base/fatal.h"
 #include "slab/holes.h"
 #include "slab/put_back.h"
@@ -10,8 +11,6 @@
 
 namespace snug {
 namespace {
-
-size_t words_of(size_t capacity) { return (capacity + 63) / 64; }
 
 // As few as hold the fewest blocks of a slab.
 PageCount pages_of_first(const SizeClass& sizes) {
@@ -214,7 +213,7 @@ Slab* UserHeap::make_slab(size_t size_class, PageCount pages) {
   const SizeClass& sizes = parts_.table->classes[size_class];
   const size_t capacity = min<size_t>(pages.bytes() / sizes.block_size, sizes.blocks_per_slab);
   if (!hold(pages.bytes())) return nullptr;
-  const size_t words = words_of(capacity);
+  const size_t words = words_of_bits(capacity);
   HeapSlab* const record = records_.make(words);
   Span* span = record == nullptr ? nullptr : take_span(pages, {sizes.slab_alignment()});
   if (span != nullptr && !bind(start_of(*span), pages.bytes(), !span->zeroed)) {
@@ -252,7 +251,7 @@ Span* UserHeap::take_apart(Slab& slab) {
   set_slab(*span, nullptr);
   unbind(slab.start, span->pages.bytes());
   span->written = max(span->written, slab.touched_pages());
-  records_.recycle(HeapSlab::of(slab), words_of(slab.capacity));
+  records_.recycle(HeapSlab::of(slab), words_of_bits(slab.capacity));
   return span;
 }
 

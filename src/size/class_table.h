@@ -48,7 +48,7 @@ struct SizeClass {
   }
   constexpr size_t slot_of(size_t offset) const { return (offset * uint64_t{reciprocal}) >> 32; }
   // How many words hold a bit for each block of a slab.
-  constexpr size_t bitmap_words() const { return (blocks_per_slab + 63u) / 64; }
+  constexpr size_t bitmap_words() const { return words_of_bits(blocks_per_slab); }
 };
 
 struct ClassTable {

@@ -16,14 +16,15 @@
 #include "slab/slab_heap.h"
 #include "slab/slab_view.h"
 #include "span/meta_arena.h"
+#include "span/page_map.h"
 #include "span/span_stores.h"
 
 namespace snug {
 
 class HeapRegistry {
  public:
-  // Beside the first shared heap; each further one takes a place.
-  static constexpr size_t kMostHeaps = (size_t{1} << 16) - 2;
+  // Beside the first shared heap; each further one takes a place. The page map has other uses for the ids above.
+  static constexpr size_t kMostHeaps = PageEntry::kOfUserHeap - 2;
 
   constexpr HeapRegistry(MetaArena& arena, SpanStores& spans) : arena_(arena), spans_(spans) {}
 

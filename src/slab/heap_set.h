@@ -17,9 +17,8 @@ template <class Atomics>
 class HeapSet {
  public:
   using Word = typename Atomics::template Atomic<uint64_t>;
-  static constexpr size_t words_for(size_t limit) { return (limit + 63) / 64; }
 
-  // Before any other use: words_for() the limit on ids, all zero.
+  // Before any other use: words_of_bits() of the limit on ids, all zero.
   void open(Word* words) { words_ = words; }
 
   void add(size_t id) { words_[id / 64].fetch_or(bit_of(id), kRelaxed); }
@@ -29,7 +28,7 @@ class HeapSet {
   // 0, which is no heap's id, it reads nothing, so that the set need not be open.
   template <class Visit>
   bool visit_until(size_t last, Visit visit) const {
-    const size_t words = last == 0 ? 0 : words_for(last + 1);
+    const size_t words = last == 0 ? 0 : words_of_bits(last + 1);
     for (size_t word = 0; word != words; ++word)
       for (uint64_t left = words_[word].load(kRelaxed); left != 0; left &= left - 1)
         if (visit(word * 64 + trailing_zeros(left))) return true;

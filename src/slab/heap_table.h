@@ -40,8 +40,8 @@ class HeapTable {
   template <size_t kLimit>
   struct Places {
     typename Atomics::template Atomic<Heap*> heaps[kLimit];
-    typename HeapSet<Atomics>::Word abandoned[HeapSet<Atomics>::words_for(kLimit)];
-    typename HeapSet<Atomics>::Word spare[HeapSet<Atomics>::words_for(kLimit)];
+    typename HeapSet<Atomics>::Word abandoned[words_of_bits(kLimit)];
+    typename HeapSet<Atomics>::Word spare[words_of_bits(kLimit)];
   };
 
   constexpr HeapTable() = default;

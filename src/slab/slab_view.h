@@ -21,7 +21,7 @@ class SlabView {
         carved_(slab.carved),
         used_(slab.used()),
         size_class_(slab.size_class) {
-    copy_n(slab.free_bits(), (carved_ + 63) / 64, free_);
+    copy_n(slab.free_bits(), words_of_bits(carved_), free_);
   }
 
   uintptr_t start() const { return start_; }

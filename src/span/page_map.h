@@ -40,7 +40,7 @@ namespace snug {
 //   page of anything else           address of its record | number << 48
 class PageEntry {
  public:
-  // In place of an owner, where blocks lie of which the map says no class; with a class, a heap's id may be the same.
+  // In place of an owner, where blocks lie of which the map says no class: no heap has these ids.
   static constexpr uint16_t kOfUserHeap = 0xfffe;  // heap/heap_slab.h
   static constexpr uint16_t kOfSamples = 0xffff;   // profile/sampled_pages.h
 

@@ -34,7 +34,7 @@ fn main() {
         build.define("SNUG_NO_MALLOC", None).flag("-fno-exceptions");
     }
     // For musl programs are linked statically unless rustc is told otherwise, and cargo does not say so here. A dynamic one
-    // loses nothing but the moment at which the background thread starts.
+    // loses nothing but the moments at which the background thread starts and is sent away.
     let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
     if is_musl || features.split(',').any(|feature| feature == "crt-static") {
         build.define("SNUG_STATIC", None);

@@ -150,15 +150,15 @@ TEST_F(ConfigTest, LimitsOfEachKey) {
   EXPECT_EQ(read("cache:1025G").cache, 8 * kMiB);
   EXPECT_NE(complaints.find("'1025G' for 'cache': expected a size in bytes up to 1024G, as in 64K, 4M, 1G\n"),
             std::string::npos);
-  EXPECT_EQ(read("heaps:65534").heaps, 65534u);
+  EXPECT_EQ(read("heaps:65532").heaps, 65532u);
   EXPECT_EQ(read("heaps:3,heaps:auto").heaps, 0u);
   EXPECT_EQ(read("heaps:0").heaps, 0u);
-  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '0' for 'heaps': expected auto or a number from 1 to 65534\n");
-  EXPECT_EQ(read("heaps:65535").heaps, 0u);
-  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '65535' for 'heaps': expected auto or a number from 1 to 65534\n");
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '0' for 'heaps': expected auto or a number from 1 to 65532\n");
+  EXPECT_EQ(read("heaps:65533").heaps, 0u);
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '65533' for 'heaps': expected auto or a number from 1 to 65532\n");
   // Only bytes have a K.
   EXPECT_EQ(read("heaps:4K").heaps, 0u);
-  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '4K' for 'heaps': expected auto or a number from 1 to 65534\n");
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '4K' for 'heaps': expected auto or a number from 1 to 65532\n");
   read("stores:17");
   EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '17' for 'stores': expected auto or a number from 1 to 16\n");
   EXPECT_EQ(read("purge_after:0").purge_after, 0u);
