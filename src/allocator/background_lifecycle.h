@@ -2,8 +2,9 @@
 // defines what its work is, when it is superfluous (at most one thread has a cache), whether it stays nevertheless
 // because of silent threads, which have never allocated, and how a thread is started and joined.
 //
-// It leaves kLooks rounds behind the last other thread: by then what the others have left is old, and has gone. Where
-// threads come and go it so stays, and finds their memory for the next. A thread that must be alone sends it away.
+// It leaves more than kLooks rounds behind the end of the last other thread: by then what the others have left is old,
+// and has gone. Where threads come and go it so stays, and their memory with it. A thread that must be alone sends it
+// away.
 //
 // A thread that changes whether the background thread is superfluous reads the wake event afterwards, and a thread that
 // changes the wake event reads afterwards whether the background thread is superfluous. Both are sequentially
@@ -33,8 +34,8 @@ template <class Thread>
 class BackgroundLifecycle {
  public:
   // Without work, the background thread wakes up every so many periods to see whether silent threads are still there,
-  // since their end notifies no one. With half of it an idle process wakes up twice as often; with twice of it a
-  // program that has joined them waits twice as long until it has one thread.
+  // since their end notifies no one. With half of it an idle process wakes up twice as often; with twice of it the
+  // background thread stays for longer behind them.
   static constexpr uint32_t kPatienceWithSilent = 16;
   // The most milliseconds that it sleeps where it looks at something that notifies no one: what the container holds.
   static constexpr uint32_t kBetweenLooks = 1000;
@@ -65,7 +66,8 @@ class BackgroundLifecycle {
       thread.wake_event_.doze(period);
       const bool willing = thread.give_back_overdue();
       const bool is_beside_silent = thread.sees_silent_threads();
-      alone = thread.is_superfluous() && !is_beside_silent ? alone + 1 : 0;
+      // A thread may have begun and ended since the last round.
+      alone = !thread.has_seen_end() && thread.is_superfluous() && !is_beside_silent ? alone + 1 : 0;
       if ((alone > Thread::kLooks && leave(thread)) || !thread.wake_event_.announce()) return;
       // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
       patience = willing ? period : max(period, min(patience * 2, kMostPatience));
@@ -82,17 +84,20 @@ class BackgroundLifecycle {
     }
   }
 
-  // Called in a thread after its cache has ended, under any lock: the background thread may sleep without a time.
+  // Called in a thread after its cache has ended: the background thread may sleep without a time. May be called under
+  // any lock.
   static void note_end(Thread& thread) {
     if (thread.is_superfluous()) thread.wake_event_.remind();
   }
 
   // If the background thread is superfluous, returns when it has gone: true if there was one. The caller holds no lock.
   static bool be_alone(Thread& thread) {
-    if (!thread.is_superfluous() || !thread.wake_event_.send_away()) return false;
+    bool was_wanted = false;
+    if (!thread.is_superfluous() || !thread.wake_event_.send_away(&was_wanted)) return false;
     const bool was_there = join(thread);
     thread.wake_event_.gone();
-    if (!thread.is_superfluous()) thread.wake_event_.invite();  // a thread that has begun meanwhile could not
+    // A thread that has begun meanwhile could not invite.
+    if (thread.is_wanted_again(was_wanted)) thread.wake_event_.invite();
     return was_there;
   }
 
@@ -100,7 +105,7 @@ class BackgroundLifecycle {
   // True if the background thread has left, as it is superfluous.
   static bool leave(Thread& thread) {
     if (!thread.is_superfluous() || !thread.wake_event_.leave()) return false;
-    if (!thread.is_superfluous()) thread.wake_event_.invite();
+    if (!thread.is_superfluous() || thread.sees_silent_threads()) thread.wake_event_.invite();
     return true;
   }
 

@@ -77,13 +77,17 @@ bool BackgroundThread::start_thread() {
   start_cache_if_main();
   is_unfiltered_.store(os::is_unfiltered(), kRelaxed);
   has_taken_steps_.store(0, kRelaxed);
+  process_.store(os::process_id(), kRelaxed);
   if (os::start_thread(&thread_, [] { allocator.background.live(); })) return true;
   refused_at_.store(os::milliseconds(), kRelaxed);
   was_refused_.store(true, kRelaxed);
   return false;
 }
 
-void BackgroundThread::join_thread() { os::join_thread(thread_); }
+void BackgroundThread::join_thread() {
+  os::join_thread(thread_);
+  process_.store(0, kRelaxed);
+}
 
 // Waits for the system calls that the new thread, and libc before it, makes once: a filter that the program sets up
 // next may not allow them.
@@ -115,6 +119,11 @@ uint32_t BackgroundThread::period() const { return max(allocator.purge_after() /
 
 bool BackgroundThread::is_superfluous() const { return is_automatic_ && allocator.caches.cache_count() <= 1; }
 
+// Once it has been sent away. Where libc tells that one thread is here, it starts with another (start()).
+bool BackgroundThread::is_wanted_again(bool was_wanted) const {
+  return !is_superfluous() || os::thread_count() > (was_wanted ? 0u : 1u);
+}
+
 // True if there are threads beside those with a cache and the calling thread, which has none.
 bool BackgroundThread::sees_silent_threads() const {
   return is_automatic_ && os::thread_count() > allocator.caches.cache_count() + 1;
@@ -126,10 +135,23 @@ void BackgroundThread::thread_ended() {
     allocator.control.dismiss();
     return wake_event_.dismiss();
   }
+  has_seen_end_.store(true, kRelaxed);
   Lifecycle::note_end(*this);
 }
 
-bool BackgroundThread::be_alone() { return is_automatic_ && !sees_silent_threads() && Lifecycle::be_alone(*this); }
+// In the child of a bare clone all says that the background thread is there, but it could never be joined.
+void BackgroundThread::be_alone() {
+  if (!is_automatic_ || sees_silent_threads()) return;
+  const uint32_t process = process_.load(kRelaxed);
+  if (process != 0 && process != os::process_id()) return;
+  if (!Lifecycle::be_alone(*this)) return;
+  sent_away_at_.store(os::milliseconds(), kRelaxed);
+  was_sent_away_.store(true, kRelaxed);
+}
+
+bool BackgroundThread::has_gone_lately() const {
+  return was_sent_away_.load(kRelaxed) && os::milliseconds() - sent_away_at_.load(kRelaxed) < kLeastPeriod;
+}
 
 void BackgroundThread::before_fork() { forking_.store(true, kRelaxed); }
 
@@ -148,6 +170,7 @@ void BackgroundThread::after_fork_in_child() {
     wake_event_.clear();
   }
   is_unjoined_ = false;
+  process_.store(0, kRelaxed);
   hands_.unlock_after_fork();
   was_refused_.store(false, kRelaxed);
   forking_.store(false, kRelaxed);

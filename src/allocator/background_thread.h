@@ -71,8 +71,11 @@ class BackgroundThread {
   // The program has begun a thread. The caller holds no lock.
   void thread_made();
   // If the calling thread is the program's only one, returns when the background thread has gone too, for libc at
-  // least: true if there was one. Not with idle_thread:on. The caller holds no lock.
-  bool be_alone();
+  // least. Not with idle_thread:on, and not in a child of which libc knows nothing (bare clone). The caller holds no
+  // lock.
+  void be_alone();
+  // True for a moment after be_alone() has seen it go, in which the kernel may still count the thread.
+  bool has_gone_lately() const;
 
   // To be called after a slow allocation, outside of every lock: creating a thread allocates.
   void start_if_wanted() {
@@ -118,6 +121,8 @@ class BackgroundThread {
   uint32_t period() const;               // milliseconds between two rounds
   bool is_superfluous() const;
   bool sees_silent_threads() const;
+  bool is_wanted_again(bool was_wanted) const;
+  bool has_seen_end() { return has_seen_end_.load(kRelaxed) && has_seen_end_.exchange(false, kRelaxed); }
   bool is_final() const { return is_automatic_; }  // a refusal of the thread by the OS
   bool start_thread();
   void join_thread();
@@ -149,6 +154,10 @@ class BackgroundThread {
   Atomic<uint32_t> gave_inherited_at_{0};
   Atomic<bool> was_refused_{false};
   Atomic<uint32_t> refused_at_{0};
+  Atomic<bool> has_seen_end_{false};  // of a thread, since the last round
+  Atomic<uint32_t> process_{0};       // in which it is, until it is joined
+  Atomic<bool> was_sent_away_{false};
+  Atomic<uint32_t> sent_away_at_{0};
   Lock hands_;          // held while the background thread has blocks of a heap detached
   pthread_t thread_{};  // from its arrival on, until it is joined
   bool is_unjoined_ = false;

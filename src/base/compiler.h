@@ -8,6 +8,8 @@
 // Of what another library defines, if any does. It says so that it is not hidden, as all that is not marked is in the
 // library as one file: the linker would take a hidden one for missing.
 #define SNUG_WEAK_IMPORT __attribute__((weak, visibility("default")))
+// Of what a program may define itself.
+#define SNUG_WEAK_EXPORT __attribute__((weak, visibility("default")))
 // For declarations of variables: without it the compiler reaches them through the global offset table.
 #define SNUG_HIDDEN __attribute__((visibility("hidden")))
 #define SNUG_USED __attribute__((used))

@@ -1,14 +1,14 @@
-// What the drop-in forwards of libc's, as it concerns the background thread (allocator/background_thread.h). The caller
+// What the drop-in forwards of libc's for the background thread's sake (allocator/background_thread.h). The caller
 // holds no lock.
 //
-//   pthread_create   behind a successful call of the program's it starts the background thread, at the one moment at
-//   which
-//                    the process is known to be allowed threads, and waits for its first steps, a second at most.
-//                    Nothing is started after a failed call, before the library is initialised, or around a fork. The
-//                    background thread's own creation comes through here too.
-//   unshare, setns   before it, it sends the background thread away, if the program has one thread: in a process of
-//   several
-//                    the kernel refuses them
+// pthread_create(): behind a successful call of the program's it starts the background thread, at the one moment at
+// which the process is known to be allowed threads, and waits for its first steps, a second at most. Nothing is started
+// after a failed call, before the library is initialised, or around a fork. The background thread's own creation comes
+// through here too.
+//
+// unshare(), setns(): before them it sends the background thread away if the program has one thread, as the kernel
+// refuses some of them to a process of several. Weak, as a program may have functions of its own by these names, with
+// which snug.cpp is linked.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -44,6 +44,8 @@ Function next_of(Atomic<Function>& known, const char* name) {
 // The drop-in's own threads are created as the program's are: by the first pthread_create in the search order.
 SNUG_AT_LOAD SNUG_USED void prepare_threads() {
   next_of(next_create, "pthread_create");
+  next_of(next_unshare, "unshare");  // now, as the loader's lock may be held where they are called
+  next_of(next_setns, "setns");
   // Not RTLD_DEFAULT, which finds the library itself first (-Bsymbolic).
   if (void* program = ::dlopen(nullptr, RTLD_LAZY); program != nullptr)
     os::start_threads_by(look_up<os::CreateThread>(program, "pthread_create"));
@@ -54,10 +56,10 @@ SNUG_AT_LOAD SNUG_USED void prepare_threads() {
 // moment longer than libc does.
 template <class Call>
 int call_alone(Call call) {
-  constexpr int kMostTries = 1000;  // 0.1 s or more, if the call is refused for another reason
-  for (int tries = allocator.background.be_alone() ? kMostTries : 1;; pause_a_moment()) {
+  allocator.background.be_alone();
+  for (;; pause_a_moment()) {
     const int result = call();
-    if (result == 0 || errno != EINVAL || --tries == 0) return result;
+    if (result == 0 || errno != EINVAL || !allocator.background.has_gone_lately()) return result;
   }
 }
 
@@ -79,13 +81,13 @@ extern "C" SNUG_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_
   return error;
 }
 
-extern "C" SNUG_EXPORT int unshare(int flags) SNUG_LIBC_NOEXCEPT {
+extern "C" SNUG_WEAK_EXPORT int unshare(int flags) SNUG_LIBC_NOEXCEPT {
   using namespace snug;
   const auto next = next_of(next_unshare, "unshare");
   return next == nullptr ? refuse() : call_alone([&] { return next(flags); });
 }
 
-extern "C" SNUG_EXPORT int setns(int descriptor, int kind) SNUG_LIBC_NOEXCEPT {
+extern "C" SNUG_WEAK_EXPORT int setns(int descriptor, int kind) SNUG_LIBC_NOEXCEPT {
   using namespace snug;
   const auto next = next_of(next_setns, "setns");
   return next == nullptr ? refuse() : call_alone([&] { return next(descriptor, kind); });

@@ -24,9 +24,8 @@ const char* BlockPages::check_class(size_t size_class) const {
 // True if the address, of which nothing is known yet, is that of a page's record. Classes have been checked before.
 bool BlockPages::is_page(const CompactPage* page) const {
   if (!source_.may_hold_record(page, sizeof *page) || page->home != this) return false;
-  if (page->blocks == 0 || page->words != words_of_bits(page->blocks) ||
-      page->blocks > BlockMap::kMostBlocks || !source_.may_hold_record(page, record_bytes(page->blocks)) ||
-      !source_.is_row(page->row))
+  if (page->blocks == 0 || page->words != words_of_bits(page->blocks) || page->blocks > BlockMap::kMostBlocks ||
+      !source_.may_hold_record(page, record_bytes(page->blocks)) || !source_.is_row(page->row))
     return false;
   if (page->size_class == CompactPage::kLarge)
     return page->bin == nullptr && page->blocks == 1 && page->block == page->row.bytes && page->inverse == 0;

@@ -7,7 +7,7 @@
 //                            invite │     decline                    │ leave
 //                                 away ◄─────────────────────────────┘
 //
-//   send_away   away, wanted, awake, waiting ──► leaving        gone   leaving ──► away
+//   send_away   away, wanted, awake, waiting ──► leaving        gone   leaving ──► away, or wanted as before
 //   dismiss     any ──► dismissed, for good
 //
 // The waiter finds all work if each thread notifies under the lock under which it has added the work, and the waiter
@@ -68,16 +68,13 @@ class BasicWakeEvent {
     change(kComing, kAwake);
     wake();
   }
-  void decline() {
-    change(kComing, kWanted);
-    wake();
-  }
+  void decline() { change(kComing, kWanted); }
   // Returns when no waiter is being started.
   void await_arrival() {
     while (state_.load(kRelaxed) == kComing) Atomics::futex_wait(state_, kComing);
   }
   // True from the claim on.
-  bool is_attended() const { return state_.load(kRelaxed) > kWanted; }
+  bool is_attended() const { return state_.load() > kWanted; }
 
   // For the waiter. announce() is false once it is sent away or dismissed.
   bool announce() { return change(kAwake, kWaiting); }
@@ -101,18 +98,17 @@ class BasicWakeEvent {
   // For the waiter, awake: sleeps about so long, whether a thread notifies or not.
   void doze(uint32_t milliseconds) { sleep_while(kAwake, milliseconds); }
 
-  // Sends the waiter away; none comes again unless invited. First waits for one that is being started. True for one
-  // caller, which waits until the waiter has gone and then calls gone(): until then none can be invited. False if
-  // another thread is that caller, the waiter has been dismissed, or none was ever called.
-  bool send_away() {
-    for (;;) {
-      await_arrival();
-      const uint32_t seen = state_.load();
-      if (seen == kAbsent || seen == kLeaving || seen == kDismissed) return false;
-      if (seen == kComing || !change(seen, kLeaving)) continue;
-      if (seen == kAwake || seen == kWaiting) wake();
-      return true;
-    }
+  // Sends the waiter away; none comes again unless invited. True for one caller, which waits until the waiter has gone
+  // and then calls gone(): until then none can be invited. False if another thread is that caller or is starting the
+  // waiter, if that has been dismissed, or none was ever called. `was_wanted`: whether one was wanted, but not here.
+  bool send_away(bool* was_wanted) {
+    uint32_t seen = state_.load();
+    do {
+      if (seen == kAbsent || seen == kComing || seen == kLeaving || seen == kDismissed) return false;
+    } while (!state_.compare_exchange_strong(seen, kLeaving));
+    if (seen == kAwake || seen == kWaiting) wake();
+    *was_wanted = seen == kWanted;
+    return true;
   }
   void gone() { change(kLeaving, kAway); }
 

@@ -32,10 +32,6 @@ using namespace idle_threads;
 
 namespace {
 
-// What the tests' SNUG_CONF says.
-constexpr long kPurgeAfter = 200;
-constexpr long kLongEnough = 3 * kPurgeAfter + 1000;  // milliseconds
-
 std::atomic<int> threads_refused;
 std::atomic<bool> refusing;
 
@@ -247,6 +243,7 @@ int main(int argc, char** argv) {
                     : is("refused_once") ? refused_once()
                     : is("alone")        ? forks_alone()
                     : is("unshares")     ? unshares()
+                    : is("cloned")       ? child_of_clone_calls()
                     : is("kept")         ? keeps_what_was_in_use()
                     : is("bursts")       ? gives_back_after_bursts()
                     : is("one_by_one")   ? does_not_come_with_each_thread()

@@ -24,12 +24,13 @@ enum class Slip {
   kForgetsToAsk,   // a thread that has sent the background thread away does not check which caches began meanwhile
   kDoesNotJoin,    // or does not wait for its end
   kCountsTooLate,  // a cache that has begun is counted after the invitation
+  kForgetsSilent,  // as it leaves, the background thread asks for caches alone
 };
 
 // A process of kThreads threads and kLives lives of the background thread, each a thread of the proof. The last thread
 // of the program to end is main's, which has joined the others. What libc does to start and to join orders no more than
-// it says.
-template <int kThreads, int kLives, Slip kSlip = Slip::kNone>
+// it says. kMakes: in the drop-in, where each pthread_create is seen, and a silent thread may be made.
+template <int kThreads, int kLives, Slip kSlip = Slip::kNone, bool kMakes = false>
 class Process {
  public:
   using Lifecycle = BackgroundLifecycle<Process>;
@@ -53,16 +54,24 @@ class Process {
   void end() {
     if (kSlip == Slip::kTellsFirst) wake_event_.remind();
     change_count(-1);
+    has_seen_end_.store(true, kRelaxed);
     if (kSlip != Slip::kTellsFirst) Lifecycle::note_end(*this);
   }
   // As before a fork.
   void be_alone() {
-    if (kSlip == Slip::kLooksFirst && !wake_event_.is_attended()) return;
+    if (sees_silent_threads() || (kSlip == Slip::kLooksFirst && !wake_event_.is_attended())) return;
     if (kSlip != Slip::kForgetsToAsk) return static_cast<void>(Lifecycle::be_alone(*this));
-    if (!is_superfluous() || !wake_event_.send_away()) return;
+    bool was_wanted = false;
+    if (!is_superfluous() || !wake_event_.send_away(&was_wanted)) return;
     if (is_unjoined_) join_thread();
     is_unjoined_ = false;
     wake_event_.gone();
+  }
+  // As pthread_create in the drop-in, of a thread that stays and never allocates.
+  void make_silent() {
+    has_silent_ = true;
+    silent_.store(1);
+    if (!wake_event_.is_attended()) wake_event_.invite();
   }
   // Something slow.
   void operate() {
@@ -79,7 +88,7 @@ class Process {
     ScheduledAtomics::fence(kSeqCst);
     const bool is_anybody_left = running_ != 0;
     if (is_dismissed_) return;
-    if (count_ <= 1) {
+    if (count_ <= 1 && !has_silent_) {
       be_alone();
       require(running_ == 0, "a thread that has joined all others is alone");
       operate();
@@ -113,7 +122,7 @@ class Process {
  private:
   friend Lifecycle;
 
-  static constexpr uint32_t kLooks = 1;
+  static constexpr uint32_t kLooks = 0;
   static uint32_t period() { return 1; }
   // Under the thread cache list's lock, unless one thread alone changes it.
   void change_count(int change) {
@@ -136,7 +145,9 @@ class Process {
   }
 
   bool is_superfluous() const { return caches_.load() <= 1; }
-  static bool sees_silent_threads() { return false; }
+  bool is_wanted_again(bool) const { return !is_superfluous() || sees_silent_threads(); }
+  bool has_seen_end() { return has_seen_end_.exchange(false, kRelaxed); }
+  bool sees_silent_threads() const { return kMakes && kSlip != Slip::kForgetsSilent && silent_.load() != 0; }
   static bool looks_by_itself() { return false; }
   static bool is_final() { return true; }
   bool start_thread() {
@@ -152,6 +163,8 @@ class Process {
   }
   bool give_back_overdue() {
     passes_ += 1;
+    // Beside a silent thread it would look again and again.
+    while (kMakes && passes_ > 2 && wake_event_.is_served()) ScheduledAtomics::cpu_relax();
     return true;
   }
   static bool anything_ages() { return false; }
@@ -160,13 +173,16 @@ class Process {
   ScheduledLock list_;
   ScheduledAtomics::Var<size_t> count_{1};
   ScheduledAtomics::Atomic<size_t> caches_{1};
+  ScheduledAtomics::Atomic<bool> has_seen_end_{false};
+  ScheduledAtomics::Atomic<int> silent_{0};
   ScheduledAtomics::Atomic<int> threads_{kThreads};
   ScheduledAtomics::Atomic<bool> is_started_[kLives], is_over_[kLives];
   ScheduledAtomics::Var<bool> is_closed_[kLives], is_unjoined_{false};
   ScheduledAtomics::Var<int> thread_{0}, lives_{0}, passes_{0};
-  int running_ = 0;  // these three outside of the model
+  int running_ = 0;  // these four outside of the model
   bool must_invite_ = false;
   bool is_dismissed_ = false;
+  bool has_silent_ = false;
 };
 
 // Two threads have a cache; the background thread is there, or wanted.
@@ -188,7 +204,7 @@ struct Superfluous : State {
 };
 
 // A thread that begins, does something slow and ends; that ends, having begun before; that begins and ends; that begins
-// and keeps its cache; that does something slow; that forks; that ends all but itself.
+// and keeps its cache; that does something slow; that forks; that ends and leaves main alone; that makes a silent one.
 template <class State>
 const Body<State> kWhole = [](State& process) { process.begin(), process.operate(), process.end(), process.exit(); };
 template <class State>
@@ -203,6 +219,8 @@ template <class State>
 const Body<State> kFork = [](State& process) { process.be_alone(), process.exit(); };
 template <class State>
 const Body<State> kEndAndStay = [](State& process) { process.end(), process.go_still(); };
+template <class State>
+const Body<State> kMake = [](State& process) { process.make_silent(), process.exit(); };
 template <class State>
 const Body<State> kDismiss = [](State& process) { process.dismiss(), process.exit(); };
 template <class State>
@@ -241,6 +259,13 @@ TEST(BackgroundLifecycleProof, WhereAnotherThreadHasBegunSomebodyComes) {
   prove<State>({kEnd<State>, kBegin<State>, kLive<State>}, 3, kNoCheck<State>, 1);
 }
 
+TEST(BackgroundLifecycleProof, WhereASilentThreadIsMadeSomebodyComes) {
+  using Leaves = Superfluous<Process<1, 1, Slip::kNone, true>>;
+  prove<Leaves>({kMake<Leaves>, kLive<Leaves>}, 4, kNoCheck<Leaves>, 3);
+  using SentAway = Superfluous<Process<2, 1, Slip::kNone, true>>;
+  prove<SentAway>({kFork<SentAway>, kMake<SentAway>, kLive<SentAway>}, 3, kNoCheck<SentAway>, 1);
+}
+
 TEST(BackgroundLifecycleProof, NoInvitationComesLate) {
   using State = Wanting<Process<2, 1>>;
   prove<State>({kEnd<State>, kBrief<State>, kLive<State>}, 3, kNoCheck<State>, 2);
@@ -270,6 +295,8 @@ TEST(BackgroundLifecycleProof, WhatIsPlantedIsSeen) {
   EXPECT_TRUE(is_seen<Forgets>({kFork<Forgets>, kBegin<Forgets>, kLive<Forgets>}, 3, kNoCheck<Forgets>));
   using Joins = Attended<Process<1, 1, Slip::kDoesNotJoin>>;
   EXPECT_TRUE(is_seen<Joins>({kEnd<Joins>, kLive<Joins>}, 3, kNoCheck<Joins>));
+  using Silent = Superfluous<Process<1, 1, Slip::kForgetsSilent, true>>;
+  EXPECT_TRUE(is_seen<Silent>({kMake<Silent>, kLive<Silent>}, 3, kNoCheck<Silent>));
   using Late = Superfluous<Process<2, 1, Slip::kCountsTooLate>>;
   EXPECT_TRUE(is_seen<Late>({kFork<Late>, kBegin<Late>, kLive<Late>}, 3, kNoCheck<Late>));
 }
@@ -278,15 +305,17 @@ TEST(BackgroundLifecycleProof, WhatIsPlantedIsSeen) {
 // what a failing change reads, and the order of a change. And send_away() must not read of an earlier life: for that it
 // would take a second one, more than a search comes through.
 TEST(BackgroundLifecycleProof, NeedsEachOfItsOrders) {
-  using Begins = Superfluous<Process<1, 1>>;
-  EXPECT_EQ(unnoticed_by_all<Begins>({{kBegin<Begins>, kLive<Begins>}}, {MemoryModel::kViews}, kNoCheck<Begins>,
-                                     "wake_event.h"),
+  using Begins = Superfluous<Process<1, 1, Slip::kNone, true>>;
+  EXPECT_EQ(unnoticed_by_all<Begins>({{kBegin<Begins>, kLive<Begins>}, {kMake<Begins>, kLive<Begins>}},
+                                     {MemoryModel::kViews}, kNoCheck<Begins>, "wake_event.h"),
             std::vector<std::string>{});
   using Ends = Attended<Process<1, 1>>;
   EXPECT_EQ(unnoticed_by_all<Ends>({{kEnd<Ends>, kLive<Ends>}, {kEndAndStay<Ends>, kLive<Ends>}}, {MemoryModel::kViews},
                                    kNoCheck<Ends>, "wake_event.h"),
             (std::vector<std::string>{
                 "wake_event.h change: compare_exchange(seq_cst, seq_cst) as compare_exchange(seq_cst, acquire)",
+                "wake_event.h send_away: compare_exchange(seq_cst, seq_cst) as compare_exchange(acq_rel, seq_cst)",
+                "wake_event.h send_away: compare_exchange(seq_cst, seq_cst) as compare_exchange(seq_cst, acquire)",
                 "wake_event.h send_away: load(seq_cst) as load(acquire)"}));
 }
 

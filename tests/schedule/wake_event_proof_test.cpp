@@ -62,6 +62,7 @@ class Waiter {
 
   static constexpr uint32_t kLooks = 1;
   static bool is_superfluous() { return false; }
+  static bool has_seen_end() { return false; }
   static bool sees_silent_threads() { return false; }
   static bool looks_by_itself() { return false; }
   // False as long as the OS refuses.

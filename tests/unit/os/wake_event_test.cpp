@@ -83,22 +83,24 @@ TEST(WakeEvent, WhoHasLeftComesBackOnlyIfInvited) {
 
 TEST(WakeEvent, SendsAwayWhoeverIsHereOnce) {
   WakeEvent wake_event;
-  EXPECT_FALSE(wake_event.send_away()) << "nobody was ever called";
+  bool was_wanted = true;
+  EXPECT_FALSE(wake_event.send_away(&was_wanted)) << "nobody was ever called";
   for (const bool waits : {false, true}) {
     wake_event.invite();
     come(wake_event);
     EXPECT_EQ(waits && wake_event.announce(), waits);
     std::thread waiter([&] { waits ? wake_event.wait() : wake_event.doze(60000); });
-    EXPECT_TRUE(wake_event.send_away());
+    EXPECT_TRUE(wake_event.send_away(&was_wanted));
+    EXPECT_FALSE(was_wanted);
     waiter.join();
-    EXPECT_FALSE(wake_event.send_away()) << "by another already";
+    EXPECT_FALSE(wake_event.send_away(&was_wanted)) << "by another already";
     EXPECT_FALSE(wake_event.is_awake() || wake_event.announce() || wake_event.leave());
     wake_event.invite();
     EXPECT_FALSE(wake_event.is_wanted()) << "he has not gone yet";
     wake_event.gone();
   }
   wake_event.dismiss();
-  EXPECT_FALSE(wake_event.send_away());
+  EXPECT_FALSE(wake_event.send_away(&was_wanted));
 }
 
 TEST(WakeEvent, NobodyComesWhileOneWhoHasLeftIsSentAway) {
@@ -108,7 +110,9 @@ TEST(WakeEvent, NobodyComesWhileOneWhoHasLeftIsSentAway) {
     come(wake_event);
     EXPECT_TRUE(wake_event.leave());
     if (is_invited) wake_event.invite();
-    EXPECT_TRUE(wake_event.send_away()) << "what is left of him";
+    bool was_wanted = !is_invited;
+    EXPECT_TRUE(wake_event.send_away(&was_wanted)) << "what is left of him";
+    EXPECT_EQ(was_wanted, is_invited);
     wake_event.invite();
     EXPECT_FALSE(wake_event.is_wanted() || wake_event.claim());
     wake_event.gone();
@@ -116,19 +120,20 @@ TEST(WakeEvent, NobodyComesWhileOneWhoHasLeftIsSentAway) {
   }
 }
 
-TEST(WakeEvent, WhoeverIsOnHisWayIsAwaited) {
+// The thread that starts him may be the one that would wait, in a signal handler.
+TEST(WakeEvent, WhoeverIsOnHisWayIsNotSentAway) {
   WakeEvent wake_event;
   wake_event.await_arrival();  // returns at once
-  for (const bool comes : {false, true}) {
-    wake_event.invite();
-    ASSERT_TRUE(wake_event.claim());
-    std::thread waiter([&] { wake_event.await_arrival(); });
-    std::thread sender([&] { EXPECT_TRUE(wake_event.send_away()); });
-    comes ? wake_event.arrive() : wake_event.decline();
-    waiter.join();
-    sender.join();
-    wake_event.gone();
-  }
+  bool was_wanted = false;
+  wake_event.invite();
+  ASSERT_TRUE(wake_event.claim());
+  EXPECT_FALSE(wake_event.send_away(&was_wanted));
+  wake_event.decline();
+  EXPECT_TRUE(wake_event.is_wanted());
+  ASSERT_TRUE(wake_event.claim());
+  std::thread waiter([&] { wake_event.await_arrival(); });
+  wake_event.arrive();
+  waiter.join();
 }
 
 TEST(WakeEvent, DismissesForGood) {

@@ -1,7 +1,7 @@
 //! The C interface of snug: what stands in `snug.h`, `heap.h`, `limits.h` and `profile.h`, under its names. The crate `snug` has safe functions over it.
 //!
 //! The library is compiled with the crate. By default it defines these names alone; the feature `override` defines `malloc`,
-//! `operator new` and `pthread_create` for the whole process besides.
+//! `operator new` and what snug forwards of libc's for the whole process besides.
 #![no_std]
 #![deny(missing_docs)]
 #![allow(non_camel_case_types)]
