@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/pause.h"
 #include "os/clock.h"
+#include "os/memory.h"
 #include "os/thread.h"
 
 // Defined by the replayer of `snug replay` alone, to be given make_round_now().
@@ -77,17 +78,22 @@ bool BackgroundThread::start_thread() {
   start_cache_if_main();
   is_unfiltered_.store(os::is_unfiltered(), kRelaxed);
   has_taken_steps_.store(0, kRelaxed);
-  process_.store(os::process_id(), kRelaxed);
+  mark_process();
   if (os::start_thread(&thread_, [] { allocator.background.live(); })) return true;
   refused_at_.store(os::milliseconds(), kRelaxed);
   was_refused_.store(true, kRelaxed);
   return false;
 }
 
-void BackgroundThread::join_thread() {
-  os::join_thread(thread_);
-  process_.store(0, kRelaxed);
+void BackgroundThread::mark_process() {
+  Atomic<bool>* mark = process_mark_.load(kRelaxed);
+  if (mark == nullptr) mark = static_cast<Atomic<bool>*>(os::map_wiped_in_children());
+  if (mark == nullptr) return;
+  mark->store(true, kRelaxed);
+  process_mark_.store(mark, kRelease);
 }
+
+void BackgroundThread::join_thread() { os::join_thread(thread_); }
 
 // Waits for the system calls that the new thread, and libc before it, makes once: a filter that the program sets up
 // next may not allow them.
@@ -142,8 +148,8 @@ void BackgroundThread::thread_ended() {
 // In the child of a bare clone all says that the background thread is there, but it could never be joined.
 void BackgroundThread::be_alone() {
   if (!is_automatic_ || sees_silent_threads()) return;
-  const uint32_t process = process_.load(kRelaxed);
-  if (process != 0 && process != os::process_id()) return;
+  const Atomic<bool>* const mark = process_mark_.load(kAcquire);
+  if (mark != nullptr && !mark->load(kRelaxed)) return;
   if (!Lifecycle::be_alone(*this)) return;
   sent_away_at_.store(os::milliseconds(), kRelaxed);
   was_sent_away_.store(true, kRelaxed);
@@ -170,7 +176,6 @@ void BackgroundThread::after_fork_in_child() {
     wake_event_.clear();
   }
   is_unjoined_ = false;
-  process_.store(0, kRelaxed);
   hands_.unlock_after_fork();
   was_refused_.store(false, kRelaxed);
   forking_.store(false, kRelaxed);

@@ -125,6 +125,7 @@ class BackgroundThread {
   bool has_seen_end() { return has_seen_end_.load(kRelaxed) && has_seen_end_.exchange(false, kRelaxed); }
   bool is_final() const { return is_automatic_; }  // a refusal of the thread by the OS
   bool start_thread();
+  void mark_process();
   void join_thread();
   // Of the new thread and the one that has started it, which waits for a second at most, and with idle_thread:auto
   // alone; it holds no lock.
@@ -154,8 +155,8 @@ class BackgroundThread {
   Atomic<uint32_t> gave_inherited_at_{0};
   Atomic<bool> was_refused_{false};
   Atomic<uint32_t> refused_at_{0};
-  Atomic<bool> has_seen_end_{false};  // of a thread, since the last round
-  Atomic<uint32_t> process_{0};       // in which it is, until it is joined
+  Atomic<bool> has_seen_end_{false};             // of a thread, since the last round
+  Atomic<Atomic<bool>*> process_mark_{nullptr};  // true in the process that has started it, in no child; or null
   Atomic<bool> was_sent_away_{false};
   Atomic<uint32_t> sent_away_at_{0};
   Lock hands_;          // held while the background thread has blocks of a heap detached

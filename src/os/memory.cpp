@@ -15,6 +15,9 @@
 #include "base/system_call.h"
 
 // Linux 5.14 has it; musl's headers do not.
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -87,6 +90,14 @@ void* map_shared(long file, size_t bytes) {
 }
 
 void* map_read_only(size_t bytes) { return map_pages(nullptr, bytes, PROT_READ); }
+
+void* map_wiped_in_children() {
+  const size_t bytes = page_size();
+  void* const page = map_pages(nullptr, bytes, PROT_READ | PROT_WRITE);
+  if (page == nullptr || advise(page, bytes, MADV_WIPEONFORK)) return page;
+  release(page, bytes);
+  return nullptr;
+}
 
 void* map(size_t bytes, size_t alignment) {
   if (alignment <= page_size()) return map_pages(nullptr, bytes, PROT_READ | PROT_WRITE);

@@ -34,6 +34,9 @@ void* map_shared(long file, size_t bytes);
 
 // A mapping of zeros that costs nothing until commit() makes a part of it writable. Null when refused.
 void* map_read_only(size_t bytes);
+// An OS page of zeros, which is zero again in each child that gets a copy of the process's memory, by fork() or by a
+// bare clone. Null if the OS refuses (Linux before 4.14).
+void* map_wiped_in_children();
 
 // False if nothing was given back (locked memory, say); the contents are then unchanged. The memory must be writable:
 // the first purges of the process check that purged memory really reads as zero. Calls madvise(MADV_DONTNEED) alone.
