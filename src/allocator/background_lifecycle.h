@@ -73,6 +73,7 @@ class BackgroundLifecycle {
       patience = willing ? period : max(period, min(patience * 2, kMostPatience));
       const uint32_t usual = is_beside_silent ? period * kPatienceWithSilent : kMostPatience;
       const uint32_t most = looks ? min(usual, kBetweenLooks) : usual;
+      // Asked again, behind announce(): the end of a cache before that has woken no one.
       if (thread.is_superfluous() && !is_beside_silent)
         thread.wake_event_.withdraw();
       else if (thread.anything_ages())

@@ -68,7 +68,7 @@ void BackgroundThread::start() {
   // Where libc tells no number: not before a thread was made, or has a cache.
   if (os::thread_count() == 0 && is_superfluous() && !has_seen_threads_made_.load(kRelaxed)) return;
   if (!permitted_.load(kRelaxed) || forking_.load(kRelaxed)) return;
-  if (was_refused_.load(kRelaxed) && os::milliseconds() - refused_at_.load(kRelaxed) < kBeforeAnother) return;
+  if (refused_.is_within(kBeforeAnother)) return;
   if (!Lifecycle::start(*this)) return;
   await_first_steps();
   allocator.start_control();
@@ -80,8 +80,7 @@ bool BackgroundThread::start_thread() {
   has_taken_steps_.store(0, kRelaxed);
   mark_process();
   if (os::start_thread(&thread_, [] { allocator.background.live(); })) return true;
-  refused_at_.store(os::milliseconds(), kRelaxed);
-  was_refused_.store(true, kRelaxed);
+  refused_.note();
   return false;
 }
 
@@ -150,14 +149,10 @@ void BackgroundThread::be_alone() {
   if (!is_automatic_ || sees_silent_threads()) return;
   const Atomic<bool>* const mark = process_mark_.load(kAcquire);
   if (mark != nullptr && !mark->load(kRelaxed)) return;
-  if (!Lifecycle::be_alone(*this)) return;
-  sent_away_at_.store(os::milliseconds(), kRelaxed);
-  was_sent_away_.store(true, kRelaxed);
+  if (Lifecycle::be_alone(*this)) sent_away_.note();
 }
 
-bool BackgroundThread::has_gone_lately() const {
-  return was_sent_away_.load(kRelaxed) && os::milliseconds() - sent_away_at_.load(kRelaxed) < kLeastPeriod;
-}
+bool BackgroundThread::has_gone_lately() const { return sent_away_.is_within(kLeastPeriod); }
 
 void BackgroundThread::before_fork() { forking_.store(true, kRelaxed); }
 
@@ -177,7 +172,7 @@ void BackgroundThread::after_fork_in_child() {
   }
   is_unjoined_ = false;
   hands_.unlock_after_fork();
-  was_refused_.store(false, kRelaxed);
+  refused_.has_been.store(false, kRelaxed);
   forking_.store(false, kRelaxed);
 }
 

@@ -43,6 +43,7 @@
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "base/units.h"
+#include "os/clock.h"
 #include "os/process.h"
 #include "os/wake_event.h"
 #include "slab/heap_registry.h"
@@ -110,6 +111,20 @@ class BackgroundThread {
   using Lifecycle = BackgroundLifecycle<BackgroundThread>;
   friend Lifecycle;
 
+  // When something last happened, if it has.
+  struct LastTime {
+    void note() {
+      at.store(os::milliseconds(), kRelaxed);
+      has_been.store(true, kRelaxed);
+    }
+    bool is_within(uint32_t milliseconds) const {
+      return has_been.load(kRelaxed) && os::milliseconds() - at.load(kRelaxed) < milliseconds;
+    }
+
+    Atomic<bool> has_been{false};
+    Atomic<uint32_t> at{0};
+  };
+
   SNUG_COLD void start();
   // Gives the calling thread a cache if it is main's, so that main's end is noticed. The caller holds no lock.
   void start_cache_if_main();
@@ -153,14 +168,12 @@ class BackgroundThread {
   Atomic<bool> forking_{false};
   Atomic<bool> has_inherited_{false};  // in a child: memory that was kept because the parent has a background thread
   Atomic<uint32_t> gave_inherited_at_{0};
-  Atomic<bool> was_refused_{false};
-  Atomic<uint32_t> refused_at_{0};
+  LastTime refused_;                             // by the OS
+  LastTime sent_away_;                           // and gone
   Atomic<bool> has_seen_end_{false};             // of a thread, since the last round
   Atomic<Atomic<bool>*> process_mark_{nullptr};  // true in the process that has started it, in no child; or null
-  Atomic<bool> was_sent_away_{false};
-  Atomic<uint32_t> sent_away_at_{0};
-  Lock hands_;          // held while the background thread has blocks of a heap detached
-  pthread_t thread_{};  // from its arrival on, until it is joined
+  Lock hands_;                                   // held while the background thread has blocks of a heap detached
+  pthread_t thread_{};                           // from its arrival on, until it is joined
   bool is_unjoined_ = false;
   HeapRegistry::Pass pass_;
   uint32_t went_round_at_ = 0;

@@ -14,10 +14,11 @@
 #include "base/probe.h"
 #include "base/system_call.h"
 
-// Linux 5.14 has it; musl's headers do not.
+// Headers of an older glibc have not got it.
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+// Linux 5.14 has it; musl's headers do not.
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif

@@ -7,7 +7,7 @@
 //                            invite │     decline                    │ leave
 //                                 away ◄─────────────────────────────┘
 //
-//   send_away   away, wanted, awake, waiting ──► leaving        gone   leaving ──► away, or wanted as before
+//   send_away   away, wanted, awake, waiting ──► leaving        gone   leaving ──► away
 //   dismiss     any ──► dismissed, for good
 //
 // The waiter finds all work if each thread notifies under the lock under which it has added the work, and the waiter

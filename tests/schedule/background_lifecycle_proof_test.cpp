@@ -245,7 +245,7 @@ TEST(BackgroundLifecycleProof, LeavesByItself) {
   prove<State>({kEndAndStay<State>, kLive<State>}, 4, kNoCheck<State>, 3);
 }
 
-TEST(BackgroundLifecycleProof, WhoIsOnHisWayIsAwaited) {
+TEST(BackgroundLifecycleProof, WhoHasJustComeIsSentAway) {
   using State = Wanting<Process<2, 1>>;
   prove<State>({kOperate<State>, kEnd<State>, kLive<State>}, 3, kNoCheck<State>, 1);
 }
