@@ -10,7 +10,6 @@ namespace snug {
 namespace {
 
 constexpr uint32_t kStepsBeforePause = 4;
-constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses becomes young, and may soon be due again
 
 }  // namespace
 

@@ -57,7 +57,8 @@ void Allocator::relieve_as_passed() {
   if (thread_state.asked != 0 || !footprint.soft_limit().claim()) return;
   const ErrnoKeeper keeper;
   const auto is_above = [this] { return footprint.held() > footprint.soft_limit().bytes(); };
-  give_back(0, true);
+  // What has passed it may be gone: a request counts before the OS is asked, which may refuse it.
+  if (is_above()) give_back(0, true);
   if (is_above() && pressure.ask({sizeof(snug_pressure), SNUG_PRESSURE_SOFT, footprint.held(),
                                   footprint.soft_limit().bytes(), 0, nullptr}))
     give_back(0, false);

@@ -33,7 +33,7 @@ snug_compact_heap* create(const snug_compact_options& options) {
   const PageSource source = in_region ? PageSource(memory.pages, memory.page_bytes)
                                       : PageSource(allocator.spans, allocator.mappings, {allocate_record, deallocate});
   if (!open_heap(*heap, options, source, memory)) {
-    deallocate(heap);
+    if (!in_region) deallocate(heap);
     return refuse(ENOMEM);
   }
   if (heap->kind == Kind::kDirect) return heap;

@@ -133,8 +133,9 @@ size_t HeapRegistry::take_shared(uint8_t home, size_t size_class, void** end, si
 // its class was read: its entry has a number of that layer then, which may be no heap's id.
 uint16_t HeapRegistry::owner_at(PageId page) const {
   if (spans_.page_map().class_at(page.value) == 0) return 0;
-  const uint16_t id = spans_.page_map().entry(page).owner();
-  return id != 0 && heap(id) != nullptr ? id : uint16_t{0};
+  const PageEntry entry = spans_.page_map().entry(page);
+  const uint16_t id = entry.owner();
+  return id != 0 && !entry.is_of_blocks_apart() && heap(id) != nullptr ? id : uint16_t{0};
 }
 
 // Calls act(heap, slab) for the slab on the page, under the lock of its heap. False if there is none: taking the lock

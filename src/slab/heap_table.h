@@ -150,10 +150,15 @@ class HeapTable {
   }
   bool is_held() const { return lock_.is_held(); }
 
-  // For a fork: take and drop the locks of all heaps and the heap table's, while no thread begins or ends.
+  // For a fork: take and drop the locks of all heaps and the heap table's, while no thread begins or ends. A thread may
+  // make a heap by reserve() before the table's lock is taken: the fork then takes that heap's as well, and before.
   void lock_all() SNUG_UNPROVED {
-    for_each([](Heap& heap) SNUG_UNPROVED { heap.lock().lock_for_fork(); });
-    lock_.lock_for_fork();
+    for (size_t id = 1;; lock_.unlock()) {
+      for (; id < limit_ && heap(id) != nullptr; ++id) heap(id)->lock().lock_for_fork();
+      lock_.lock();
+      if (id > heap_count()) break;
+    }
+    lock_.hold_for_fork();
   }
   void unlock_all() SNUG_UNPROVED {
     lock_.unlock_after_fork();
@@ -173,13 +178,13 @@ class HeapTable {
       const bool is_living = one.thread_count() != 0;
       const bool is_spare = spare_.has(id);
       if (abandoned_.has(id) && (is_spare || is_living))
-        return "heap registry: an abandoned heap has a thread, or is spare";
-      if (is_spare && (is_living || one.slab_count() != 0)) return "heap registry: a spare heap has a thread, or slabs";
+        return "heap table: an abandoned heap has a thread, or is spare";
+      if (is_spare && (is_living || one.slab_count() != 0)) return "heap table: a spare heap has a thread, or slabs";
       threads += one.thread_count();
       living += is_living ? 1 : 0;
     }
-    if (threads != threads_ || living != living_) return "heap registry: the count of threads is wrong";
-    return living_ > most_living_ ? "heap registry: more heaps have threads than may" : nullptr;
+    if (threads != threads_ || living != living_) return "heap table: the count of threads is wrong";
+    return living_ > most_living_ ? "heap table: more heaps have threads than may" : nullptr;
   }
 
  private:

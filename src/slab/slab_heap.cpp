@@ -91,6 +91,7 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   slab_bytes_ -= slab->span->pages.bytes();
   count_home(size_class, slab->used());
   heir.insert(slab);
+  slabs_.take_from(heir.slabs_, registry_.table().classes[size_class]);
   return true;
 }
 

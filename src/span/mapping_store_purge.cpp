@@ -115,7 +115,12 @@ size_t MappingStore::purge(size_t pad, size_t most) {
     going = oldest->written - stays;
     return stays;
   };
-  while (give_back_oldest(due) == Purge::kDone) given += going;
+  for (uint32_t refusals = 0; refusals != kMostRefusals;) {
+    const Purge outcome = give_back_oldest(due);
+    if (outcome == Purge::kNotDue) break;
+    refusals = outcome == Purge::kDone ? 0 : refusals + 1;
+    if (outcome == Purge::kDone) given += going;
+  }
   return given;
 }
 

@@ -126,7 +126,7 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
   SpanBatch batch;
   Span* first = nullptr;
   {
-    LockGuard guard(lock_);
+    const GateGuard guard(lock_, in_flight_);
     first = locate_free(run, paging, wanted);
     if (first != nullptr) first = take_located(first, pages, alignment, paging, &first_touch);
     if (first == nullptr) return batch;
@@ -202,7 +202,7 @@ void SpanStore::free(Span* span, PageCount touched) {
 }
 
 void SpanStore::free_all(SpanBatch& batch) {
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   keeping_.note_use(bytes_in_use());
   while (Span* span = batch.pop_front()) {
     mark_dirty(span->first, span->written);

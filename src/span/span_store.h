@@ -57,6 +57,8 @@ namespace snug {
 // heap.
 enum class PageUse : uint8_t { kFree, kSlab, kRun, kRecords, kOther };
 
+// How many refusals of the OS in a row end a give-back: what it refuses becomes young, and may soon be due again.
+inline constexpr uint32_t kMostRefusals = 64;
 // What became of the oldest empty memory: purged, refused by the OS, or not due, as there is none or it is too young.
 enum class Purge { kDone, kRefused, kNotDue };
 
@@ -104,9 +106,9 @@ class SpanStore {
   // call, or a few more where its chunk is free as a whole by then.
   void free_to_os(Span* span, PageCount touched);
 
-  // Runs: blocks of whole pages, in spans that lie one after the other. All but the last of a run of several take whole
-  // chunks, so that what one leaves of its last chunk serves others, and any span may be cut from what is freed. Any
-  // thread that has a run's start finds the run by it, without a lock.
+  // Runs: blocks of whole pages, in spans that lie one after the other. Of a run of several, all that is not
+  // in its first or last chunk takes whole chunks, so that what one leaves of its last chunk serves others, and any
+  // span may be cut from what is freed. Any thread that has a run's start finds the run by it, without a lock.
 
   // The start of a run, a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if the OS refuses,
   // or if the part of the window that runs may have is used up, or if only dirty memory is wanted and there is none, or
@@ -162,7 +164,6 @@ class SpanStore {
   // a thread has detached, count as free.
   bool read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]);
 
-  PageMap& page_map() { return page_map_; }
   SpanStatistics statistics();
   const char* check();
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }
@@ -222,6 +223,7 @@ class SpanStore {
   bool hold_for_run(PageId at, PageCount pages) SNUG_REQUIRES(lock_);
   bool may_extend_for_runs() const { return totals_.chunks.load(kRelaxed) < page_map_.chunks_for_runs(); }
   void put_in_run(Span* span) SNUG_REQUIRES(lock_);
+  const Span* span_of_run(PageId page) const SNUG_REQUIRES(lock_);
   bool is_followed_by_free(PageId end, PageCount pages) const SNUG_REQUIRES(lock_);
   bool lengthen_run(Span* first, PageCount more) SNUG_REQUIRES(lock_);
   SpanBatch shorten_run(Span* first, PageCount pages) SNUG_REQUIRES(lock_);

@@ -209,7 +209,7 @@ bool SpanStore::retake(Span* span) {
 Optional<PageId> SpanStore::retake_row(PageId first, PageCount pages) {
   SpanBatch row;
   uint32_t left = count_released(first, pages);
-  for (Span* span = released_.front(); left != 0;) {
+  for (Span* span = released_.front(); left != 0 && span != nullptr;) {
     Span* const next = BinList::next(span);
     if (first <= span->first && span->first < first + pages) {
       take_released(span);
@@ -219,6 +219,8 @@ Optional<PageId> SpanStore::retake_row(PageId first, PageCount pages) {
     span = next;
   }
   Optional<PageId> refused;
+  // Another store has reserved a place of the row, and is about to note it.
+  if (left != 0) refused = first;
   while (Span* const span = row.pop_front()) {
     const PageId place = span->first;
     if (refused)
@@ -279,7 +281,7 @@ bool SpanStore::await_others() {
 
 bool SpanStore::release_addresses() {
   if (!os::answers_for_addresses()) return false;  // what goes would not come back
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   retire_wilderness();
   bool any = false;
   if (const PageMap::Reservation unused = newest_.take_rest(); !unused.empty()) {

@@ -123,7 +123,7 @@ void SpanStore::put_last(Span* span) {
 // longer than ours it does, as it may fill one with them alone.
 void SpanStore::free_to_os(Span* span, PageCount touched) {
   span->written = max(span->written, touched);
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   keeping_.note_use(bytes_in_use());
   mark_dirty(span->first, span->written);
   let_go(count_clean(*span));
@@ -165,7 +165,7 @@ void SpanStore::age_no_longer(Span* span) {
 
 Purge SpanStore::purge_overdue() {
   if (keeps_nothing()) return Purge::kNotDue;
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   Span* span = older_than(keeping_.age());
   if (span == nullptr) return Purge::kNotDue;
   const size_t bytes = purge_run(span);
@@ -212,7 +212,7 @@ size_t SpanStore::purge_excess(Span* span) {
 
 Purge SpanStore::purge_excess() {
   if (keeps_nothing()) return Purge::kNotDue;
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   Span* const span = excess();
   if (span == nullptr) return Purge::kNotDue;
   return purge_excess(span) != 0 ? Purge::kDone : Purge::kRefused;
@@ -249,14 +249,16 @@ void SpanStore::purge_for_growth() {
 }
 
 size_t SpanStore::purge(size_t pad, size_t most) {
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   size_t given = 0;
+  uint32_t refusals = 0;  // in a row
   if (dirty_pages_ * kPageSize > pad || pad == 0) retire_wilderness();
-  // Bounded: memory that cannot be purged (locked, say) stays in the list and must not be tried for ever.
-  for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad && given < most; --left) {
+  // Memory that cannot be purged (locked, say) goes to the young end, and is not tried for ever.
+  while (dirty_pages_ * kPageSize > pad && given < most && refusals != kMostRefusals) {
     Span* span = any_dirty();
-    const size_t bytes = span == nullptr ? 0 : purge_run(span);
-    if (bytes == 0) break;
+    if (span == nullptr) break;
+    const size_t bytes = purge_run(span);
+    refusals = bytes == 0 ? refusals + 1 : 0;
     given += bytes;
   }
   return given;

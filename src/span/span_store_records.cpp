@@ -54,7 +54,7 @@ bool SpanStore::give_to_arena(Span* span) {
 
 void SpanStore::stock_arena() {
   if (!arena_.wants_page()) return;
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   Span* span = any_free();
   if (span == nullptr) {
     span = locate_free({1}, Paging::kSmall, Wanted::kAny);

@@ -15,7 +15,7 @@ namespace snug {
 void* SpanStore::allocate_run(PageCount pages, PageCount alignment, Wanted wanted) {
   const bool is_long = pages.value > kPagesPerChunk;
   if (is_long && wanted == Wanted::kDirty) return nullptr;
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   Span* const first = is_long ? take_over_chunks(pages) : take_in_one_chunk(pages, alignment, wanted);
   if (first == nullptr) return nullptr;
   ++runs_;
@@ -131,17 +131,22 @@ PageCount SpanStore::length_of_run(const void* start) const {
   return page_map_.start_of(span->first) == start ? span->run : PageCount{};
 }
 
-void* SpanStore::run_around(const void* address, PageCount* length) {
-  if (!page_map_.contains(address)) return nullptr;
-  LockGuard guard(lock_);
-  const PageId page = page_map_.page_of(address);
+// The span of a run that the page lies in, or null.
+const Span* SpanStore::span_of_run(PageId page) const {
   PageId before = page;
   for (; !page_map_.entry(before).is_run(); before = before - PageCount{1})
     if (!page_map_.entry(before).is_none() || before.in_chunk() == 0) return nullptr;
-  const Span* span = page_map_.entry(before).record<Span>();
-  if (!((page - before) < span->pages)) return nullptr;
-  // Each span of a run but the last takes a whole chunk.
-  while (span->run.value == 0) span = page_map_.entry(span->first - PageCount{kPagesPerChunk}).record<Span>();
+  const Span* const span = page_map_.entry(before).record<Span>();
+  return (page - before) < span->pages ? span : nullptr;
+}
+
+void* SpanStore::run_around(const void* address, PageCount* length) {
+  if (!page_map_.contains(address)) return nullptr;
+  LockGuard guard(lock_);
+  const Span* span = span_of_run(page_map_.page_of(address));
+  // The first alone tells the length. The one before a span ends where that begins.
+  while (span != nullptr && span->run.value == 0) span = span_of_run(span->first - PageCount{1});
+  if (span == nullptr) return nullptr;
   if (length != nullptr) *length = span->run;
   return page_map_.start_of(span->first);
 }
@@ -170,7 +175,7 @@ void SpanStore::clear_run(void* start, size_t bytes) {
 
 bool SpanStore::free_run(void* start) {
   if (length_of_run(start).value == 0) return false;
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   // Once more under the lock: another thread may have freed the same run meanwhile.
   if (length_of_run(start).value == 0) return false;
   --runs_;
@@ -180,7 +185,7 @@ bool SpanStore::free_run(void* start) {
 }
 
 bool SpanStore::resize_run(void* start, PageCount pages) {
-  LockGuard guard(lock_);
+  const GateGuard guard(lock_, in_flight_);
   const PageCount length = length_of_run(start);
   if (length.value == 0) return false;
   Span* const first = page_map_.entry_at(start).record<Span>();

@@ -131,7 +131,7 @@ class alignas(64) ThreadCache : public HeapCache {
   void set_thread_number(uint32_t number) { store_shared(thread_number_, number); }
 
   SlabHeap& heap() const { return heap_; }
-  const ThreadState& state() const { return *state_; }
+  ThreadState& state() const { return *state_; }
 
   // Any thread may call these four; the answers are racy. Free blocks of the class in this cache:
   size_t cached(size_t size_class) const;

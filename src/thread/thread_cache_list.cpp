@@ -98,8 +98,8 @@ void ThreadCacheList::orphan_others() {
     if (cache != thread_state.cache) {
       // The thread's stack, which holds its TLS, will be given to the next thread of this process.
       Unmade<ThreadState> brief;
-      void* const lasting = arena_.allocate(sizeof(ThreadState));
-      void* const copy = lasting != nullptr ? lasting : brief.bytes;
+      Unmade<ThreadState>* const lasting = states_.make();
+      void* const copy = lasting != nullptr ? lasting->bytes : brief.bytes;
       memcpy(copy, &cache->state(), sizeof(ThreadState));
       cache->continue_with(static_cast<ThreadState*>(copy));
       store_shared(static_cast<ThreadState*>(copy)->allocations, uint64_t{0});
@@ -122,11 +122,13 @@ void ThreadCacheList::reap_orphan() {
   ThreadCache* const cache = orphans_.pop_front();
   if (orphans_.empty()) has_orphans_.store(false, kRelaxed);
   if (cache == nullptr) return;
+  ThreadState* const copy = &cache->state();
   {
     const UnlockedScope unlocked(lock_, in_flight_);
     leave(cache);
   }
   recycle(cache);
+  states_.recycle(reinterpret_cast<Unmade<ThreadState>*>(copy));
 }
 
 const char* ThreadCacheList::check() {

@@ -46,7 +46,7 @@ struct Unmade {
 class ThreadCacheList {
  public:
   constexpr ThreadCacheList(MetaArena& arena, HeapRegistry& registry, ArrayStores& arrays)
-      : arena_(arena), registry_(registry), arrays_(arrays), records_(arena) {}
+      : registry_(registry), arrays_(arrays), records_(arena), states_(arena) {}
 
   // `thread_ends` is called with the cache of an ending thread, and calls end(). False if the OS refuses. To be called
   // before any cache begins, without a lock: an interposer may stand before libc's function, and allocate. Until it has
@@ -122,7 +122,6 @@ class ThreadCacheList {
   // Every refill reads these, and every thread that begins.
   alignas(kCacheLine) Atomic<bool> has_orphans_{false};
   Atomic<uint32_t> reaped_at_{0};
-  MetaArena& arena_;
   HeapRegistry& registry_;
   ArrayStores& arrays_;
   pthread_key_t key_ = 0;
@@ -132,6 +131,7 @@ class ThreadCacheList {
 
   alignas(kCacheLine) SharedLock lock_;
   RecordPool<Unmade<ThreadCache>> records_ SNUG_GUARDED_BY(lock_);
+  RecordPool<Unmade<ThreadState>> states_ SNUG_GUARDED_BY(lock_);  // of orphans
   InFlightGate in_flight_;
   CacheList caches_ SNUG_GUARDED_BY(lock_);
   Atomic<size_t> cache_count_{0};

@@ -101,7 +101,7 @@ class Allocator {
     purge_span();
   }
   void purge_span() {
-    LockGuard guard(spans.lock());
+    const BasicGateGuard<Atomics, SpansLock> guard(spans.lock(), spans.in_flight);
     {
       const BasicUnlockedScope<Atomics, SpansLock> outside(spans.lock(), spans.in_flight);
       is_detached_ = true;

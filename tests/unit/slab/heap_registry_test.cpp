@@ -163,6 +163,23 @@ TEST_F(HeapRegistryTest, FullSlabsAreNotAdopted) {
   EXPECT_EQ(block, all[7]);
 }
 
+// A thread makes a slab and ends, another adopts it and frees all of it; again and again.
+TEST_F(HeapRegistryTest, TheRecordsOfAdoptedSlabsComeBack) {
+  constexpr int kLives = 400;
+  SlabHeap* const heir = registry.acquire();
+  size_t used = 0;
+  for (int life = 0; life != kLives; ++life) {
+    SlabHeap* const dead = registry.acquire();
+    const std::vector<void*> live = own.take(*dead, c, 10);
+    registry.abandon(*dead);
+    ASSERT_TRUE(registry.adopt_slab(c, *heir));
+    own.give(*heir, c, live);
+    registry.trim();
+    if (life == kLives / 2) used = own.arena.bytes_used();
+  }
+  EXPECT_EQ(own.arena.bytes_used(), used);
+}
+
 // Mail addressed to the old owner of a slab that was adopted meanwhile is sent on.
 TEST_F(HeapRegistryTest, MailFollowsTheSlab) {
   SlabHeap* first = registry.acquire();

@@ -62,17 +62,17 @@ TEST(HeapTable, CheckSeesEachBrokenPart) {
     EXPECT_STREQ(heap_table.check(), nullptr);
   };
   EXPECT_STREQ(heap_table.check(), nullptr);
-  expect_told(living.threads, 2u, "heap registry: the count of threads is wrong");
-  expect_told(living.threads, 0u, "heap registry: the count of threads is wrong");
-  expect_told(abandoned.threads, 1u, "heap registry: an abandoned heap has a thread, or is spare");
-  expect_told(spare.threads, 1u, "heap registry: a spare heap has a thread, or slabs");
-  expect_told(spare.slabs, 1u, "heap registry: a spare heap has a thread, or slabs");
+  expect_told(living.threads, 2u, "heap table: the count of threads is wrong");
+  expect_told(living.threads, 0u, "heap table: the count of threads is wrong");
+  expect_told(abandoned.threads, 1u, "heap table: an abandoned heap has a thread, or is spare");
+  expect_told(spare.threads, 1u, "heap table: a spare heap has a thread, or slabs");
+  expect_told(spare.slabs, 1u, "heap table: a spare heap has a thread, or slabs");
   places.spare[0].fetch_or(uint64_t{1} << abandoned.id());
-  EXPECT_STREQ(heap_table.check(), "heap registry: an abandoned heap has a thread, or is spare");
+  EXPECT_STREQ(heap_table.check(), "heap table: an abandoned heap has a thread, or is spare");
   places.spare[0].fetch_and(~(uint64_t{1} << abandoned.id()));
   EXPECT_STREQ(heap_table.check(), nullptr);
   heap_table.bound(0);
-  EXPECT_STREQ(heap_table.check(), "heap registry: more heaps have threads than may");
+  EXPECT_STREQ(heap_table.check(), "heap table: more heaps have threads than may");
 }
 
 TEST(HeapRegistry, CheckSeesTheHeapTableAndEveryHeap) {
@@ -82,7 +82,7 @@ TEST(HeapRegistry, CheckSeesTheHeapTableAndEveryHeap) {
   const std::vector<void*> blocks = unit::OwnHeaps::take(heap, c, 3);
   EXPECT_STREQ(own.registry.check(), nullptr);
   own.registry.bound(0);
-  EXPECT_STREQ(own.registry.check(), "heap registry: more heaps have threads than may");
+  EXPECT_STREQ(own.registry.check(), "heap table: more heaps have threads than may");
   own.registry.bound(1);
   EXPECT_STREQ(own.registry.check(), nullptr);
   Slab& slab = *own.page_map.entry(own.page_map.page_of(blocks[0])).record<Slab>();

@@ -123,6 +123,26 @@ TEST(SpanRun, GrowsInPlaceIntoWhatIsFree) {
   EXPECT_STREQ(own.spans.check(), nullptr);
 }
 
+TEST(SpanRun, IsFoundByAnyAddressWhereItBeganInsideOfAChunk) {
+  OwnSpans own;
+  void* const before = run_of(own, {50});
+  void* const run = run_of(own, {20});
+  ASSERT_EQ(run, end_of(before, {50}));
+  void* const more = run_of(own, chunks(2));  // chunks behind it, free again
+  ASSERT_TRUE(own.spans.free_run(more));
+  ASSERT_TRUE(own.spans.resize_run(run, chunks(2)));
+  for (size_t offset = 0; offset < chunks(2).bytes(); offset += kChunkSize / 4) {
+    PageCount length;
+    EXPECT_EQ(own.spans.run_around(static_cast<char*>(run) + offset, &length), run) << offset;
+    EXPECT_EQ(length, chunks(2)) << offset;
+  }
+  EXPECT_EQ(own.spans.run_around(static_cast<char*>(run) + chunks(2).bytes()), nullptr);
+  EXPECT_EQ(own.spans.run_around(before), before);
+  EXPECT_TRUE(own.spans.free_run(run));
+  EXPECT_TRUE(own.spans.free_run(before));
+  EXPECT_STREQ(own.spans.check(), nullptr);
+}
+
 // Random runs and spans beside each other: none overlaps another, each keeps what was written to it.
 TEST(SpanRun, AgreesWithAModel) {
   for (uint32_t seed : {1u, 2u, 3u}) {

@@ -261,6 +261,19 @@ TEST_F(SpanStoreTest, WhatTheOsRefusesIsYoungAgain) {
   ::munlock(page, 4096);
 }
 
+TEST_F(SpanStoreTest, WhatTheOsRefusesIsNotInTheWayOfOthersOnRequest) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers make mlock do nothing";
+  const std::vector<Span*> s = fill_chunk({1, 1, 2, 124});
+  char* page = own.start_of(s[0]);
+  if (::mlock(page, 4096) != 0) GTEST_SKIP() << "memory cannot be locked here";
+  own.free_touched(s[0]);  // the oldest
+  own.free_touched(s[2]);
+  EXPECT_EQ(own.spans.purge(0, SIZE_MAX), 2 * kPageSize);
+  EXPECT_EQ(dirty_pages(), 1u);
+  EXPECT_EQ(*page, 1);
+  ::munlock(page, 4096);
+}
+
 TEST_F(SpanStoreTest, WhatDoesNotFitMakesWayForWhatIsNew) {
   unit::set_retention(own.stores.bounds(), {SIZE_MAX, 600'000});
   const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 60, 35});
