@@ -97,7 +97,8 @@ impl<'a> HeapOptions<'a> {
     ///
     /// # Safety
     ///
-    /// The memory can be read and written, and nothing else uses it, until the heap that is created is gone.
+    /// The memory can be read and written, and nothing else uses it, until these options and all copies of them are used no more,
+    /// and every heap that was created from one is gone.
     pub unsafe fn region(mut self, region: NonNull<[u8]>) -> Self {
         self.region = Some(region);
         self

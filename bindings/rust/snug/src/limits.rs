@@ -1,10 +1,12 @@
+use core::cell::Cell;
 use core::ffi::{c_int, c_uint, c_void};
 use core::marker::PhantomData;
 use core::ops::BitOr;
 use std::io;
+use std::mem::take;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::process::abort;
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
 use snug_sys::{snug_limits, snug_pressure, snug_pressure_callback};
 
@@ -120,40 +122,82 @@ pub fn on_pressure<F>(levels: Levels, callback: F) -> io::Result<OnPressure>
 where
     F: Fn(&Pressure<'_>) -> bool + Send + Sync + 'static,
 {
-    let argument: *const c_void = Arc::into_raw(Arc::new(callback)).cast();
+    let closure = Closure {
+        call: call::<F>,
+        argument: Box::into_raw(Box::new(Held { callback, place: 0 })).cast(),
+        release: release::<F>,
+    };
     // Safety: the closure stays until it is called no more.
-    if unsafe { snug_sys::snug_on_pressure(Some(call::<F>), argument.cast_mut(), levels.0) } != 0 {
+    if unsafe { snug_sys::snug_on_pressure(Some(closure.call), closure.argument, levels.0) } != 0 {
         let error = io::Error::last_os_error();
         // Safety: it has never been called.
-        unsafe { release::<F>(argument) };
+        unsafe { (closure.release)(closure.argument) };
         return Err(error);
     }
-    Ok(OnPressure {
-        call: call::<F>,
-        argument,
-        release: release::<F>,
-    })
+    Ok(OnPressure { closure })
 }
 
 /// A callback that [`on_pressure`] has set. When this is dropped the closure is called no more, and runs in no other thread: do
-/// not drop it beneath a lock that the closure waits for. The closure itself may drop it.
+/// not drop it beneath a lock that the closure waits for. A closure, this one or another, may drop it: then threads may still be
+/// in it, and it goes when the next callback is dropped outside of any closure.
 #[derive(Debug)]
 pub struct OnPressure {
-    call: snug_pressure_callback,
-    argument: *const c_void,
-    release: unsafe fn(*const c_void),
+    closure: Closure,
 }
 
-// Safety: the closure is Send and Sync, and the callback may be taken away by any thread.
-unsafe impl Send for OnPressure {}
-unsafe impl Sync for OnPressure {}
+/// A closure that captures nothing has no place of its own, by which it would be known.
+struct Held<F> {
+    callback: F,
+    #[allow(dead_code)]
+    place: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Closure {
+    call: snug_pressure_callback,
+    argument: *mut c_void,
+    release: unsafe fn(*mut c_void),
+}
+
+// Safety: the closure behind it is Send and Sync, and the callback may be taken away by any thread.
+unsafe impl Send for Closure {}
+unsafe impl Sync for Closure {}
+
+impl Closure {
+    /// From now on it is called no more. Outside of closures, it runs in no thread any more.
+    fn forget(self) {
+        // Safety: a callback is known by these pointers as long as the closure is there.
+        unsafe { snug_sys::snug_on_pressure(Some(self.call), self.argument, 0) };
+    }
+}
+
+thread_local! {
+    /// Whether the thread is in a closure. The library waits for no other thread then.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Those that were dropped in closures.
+static DROPPED_INSIDE: Mutex<Vec<Closure>> = Mutex::new(Vec::new());
 
 impl Drop for OnPressure {
     fn drop(&mut self) {
-        // Safety: behind the call no other thread is in the closure. This one may be: then it holds a count of its own.
-        unsafe {
-            snug_sys::snug_on_pressure(Some(self.call), self.argument.cast_mut(), 0);
-            (self.release)(self.argument);
+        self.closure.forget();
+        let mut over = DROPPED_INSIDE
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if IS_INSIDE.get() {
+            return over.push(self.closure);
+        }
+        let over = {
+            let mut taken = take(&mut *over);
+            drop(over);
+            taken.push(self.closure);
+            taken
+        };
+        for closure in over {
+            closure.forget();
+            // Safety: no thread is in it, and none comes.
+            unsafe { (closure.release)(closure.argument) };
         }
     }
 }
@@ -163,24 +207,20 @@ unsafe extern "C" fn call<F>(told: *const snug_pressure, argument: *mut c_void) 
 where
     F: Fn(&Pressure<'_>) -> bool,
 {
-    // The closure may drop what keeps it: it is kept here until it returns.
-    Arc::increment_strong_count(argument.cast_const().cast::<F>());
-    let callback = Arc::from_raw(argument.cast_const().cast::<F>());
+    // It is there until no thread is in it, whatever it drops.
+    let callback = &(*argument.cast_const().cast::<Held<F>>()).callback;
     let pressure = Pressure {
         told: *told,
         call: PhantomData,
     };
+    IS_INSIDE.set(true);
     // The library cannot be unwound.
-    match catch_unwind(AssertUnwindSafe(|| {
-        let has_freed = callback(&pressure);
-        drop(callback);
-        has_freed
-    })) {
-        Ok(has_freed) => c_int::from(has_freed),
-        Err(_) => abort(),
-    }
+    let has_freed =
+        catch_unwind(AssertUnwindSafe(|| callback(&pressure))).unwrap_or_else(|_| abort());
+    IS_INSIDE.set(false);
+    c_int::from(has_freed)
 }
 
-unsafe fn release<F>(argument: *const c_void) {
-    drop(Arc::from_raw(argument.cast::<F>()));
+unsafe fn release<F>(argument: *mut c_void) {
+    drop(Box::from_raw(argument.cast::<Held<F>>()));
 }
