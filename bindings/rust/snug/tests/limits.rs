@@ -117,7 +117,7 @@ fn callbacks_free_memory_before_a_request_fails() {
     assert!(heap.owns(address as *const u8));
     drop(callback);
 
-    // A closure that drops what keeps it goes on to its end, and goes then.
+    // A closure that drops what keeps it goes on to its end, and goes with the next that is dropped elsewhere.
     let keeps: Arc<Mutex<Option<OnPressure>>> = Arc::default();
     {
         let (within, calls, witness) = (keeps.clone(), calls.clone(), Witness(gone.clone()));
@@ -134,6 +134,8 @@ fn callbacks_free_memory_before_a_request_fails() {
         assert!(heap.alloc(most).is_none());
     }
     assert_eq!(calls.load(Relaxed), before + 1);
+    assert_eq!(gone.load(Relaxed), 1);
+    drop(snug::on_pressure(Levels::SOFT, |_| false).unwrap());
     assert_eq!(gone.load(Relaxed), 2);
 
     // Sixteen, and no more.
