@@ -72,7 +72,10 @@ RECORDER_EXPORT void* realloc(void* block, std::size_t size) {
 
 RECORDER_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t size) {
   const std::size_t whole = product(count, size);
-  if (whole == SIZE_MAX && early_blocks.owns(block)) return nullptr;
+  if (whole == SIZE_MAX && early_blocks.owns(block)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
   return reallocate(Operation::kReallocarray, block, whole, [=] { return watched.reallocarray(block, count, size); });
 }
 

@@ -40,7 +40,9 @@ RECORDER_EXPORT void* mmap64(void* address, std::size_t bytes, int protection, i
 
 RECORDER_EXPORT int munmap(void* address, std::size_t bytes) {
   if (!has_watched()) return -1;
-  tell(Operation::kUnmap, address, bytes);
+  // Before the call, as the kernel may give the place to another thread. A call that must fail unmaps nothing.
+  constexpr std::uint64_t kLeastPage = 4096;
+  if (bytes != 0 && number_of(address) % kLeastPage == 0) tell(Operation::kUnmap, address, bytes);
   const int result = watched.munmap(address, bytes);
   unmappings.fetch_add(1, std::memory_order_relaxed);
   return result;

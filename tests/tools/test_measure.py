@@ -125,7 +125,7 @@ time.sleep({pause})"""
     def test_wrong_usage_is_one_line(self):
         for arguments, status in ((["measure"], 2), (["measure", "--", "/nowhere"], 127),
                                   (["measure", "--on", "nosuch", "--", "true"], 2),
-                                  (["measure", "--library", LIBRARY, "--json", "/nowhere/x", "--", "true"], 2)):
+                                  (["measure", "--library", LIBRARY, "--json", "/nowhere/x", "--", "true"], 1)):
             process = snug(*arguments)
             self.assertEqual((process.returncode, process.stderr.count("\n")), (status, 1), arguments)
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,7 +13,10 @@
 #include "classes/classes_print.h"
 #include "classes/classes_recorded.h"
 #include "input/process_option.h"
+#include "print/output_file.h"
+#include "print/say.h"
 #include "size/class_list.h"
+#include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -65,17 +67,6 @@ Exit status: 0; 3 if the trace is damaged, and was read as far as it could be, o
 
 constexpr std::size_t kMostThreads = 65536;
 constexpr std::uint64_t kMostBudget = std::uint64_t{1} << 40;
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text << std::flush;
-  if (!file) throw UserError(fmt::format("cannot write '{}'", path), EXIT_FAILURE);
-}
-
-// Names of files may be no UTF-8.
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
 
 int print(const std::string& text) {
   std::cout << text << std::flush;
@@ -155,7 +146,7 @@ int ClassesCommand::execute() const {
   const int status = fit_command_->parsed() ? fit_map() : show();
   // Behind a long table, and not on standard output, which may be JSON.
   for (const std::string& file : {map_file_, plot_}) {
-    if (!file.empty()) fmt::print(stderr, "snug: wrote {}\n", printable(file));
+    if (!file.empty()) say("snug: wrote {}\n", printable(file));
   }
   return status;
 }
@@ -166,9 +157,9 @@ int ClassesCommand::show() const {
   const ClassesMap map = find_classes_map(map_);
   if (compatible_ && !map.parameters)
     throw UserError(fmt::format("--compat prints maps of the family; '{}' is a file", map_));
-  if (!map_file_.empty()) write_text(map_file_, map_file_text(map, "snug classes " + map_));
+  if (!map_file_.empty()) write_output(map_file_, map_file_text(map, "snug classes " + map_));
   if (!plot_.empty()) write_plot(plot_, classes_svg({map}, {}));
-  if (json_) return print(json_text(classes_json(map)));
+  if (json_) return print(json_text(classes_json(map), 2) + "\n");
   return print(compatible_ ? compatible_text(*map.parameters) : classes_table(map));
 }
 
@@ -195,9 +186,9 @@ int ClassesCommand::fit_map() const {
   }
   std::vector<ClassesMap> maps{map_of(*sizes, task.hint), find_classes_map("default"), find_classes_map("dense")};
   if (!map_file_.empty()) {
-    write_text(map_file_,
-               map_file_text(maps.front(), fmt::format("snug classes fit {} --max-classes {}{}", sizes_, max_classes_,
-                                                       counted == TraceCount::kAll ? " --of all" : "")));
+    write_output(map_file_,
+                 map_file_text(maps.front(), fmt::format("snug classes fit {} --max-classes {}{}", sizes_, max_classes_,
+                                                         counted == TraceCount::kAll ? " --of all" : "")));
   }
   if (!plot_.empty()) write_plot(plot_, classes_svg(maps, task.histogram));
   std::vector<PricedMap> priced;
@@ -205,7 +196,7 @@ int ClassesCommand::fit_map() const {
     const MapCost cost = cost_of(map, task);
     priced.push_back({std::move(map), cost});
   }
-  const int status = print(json_ ? json_text(fit_json(task, input.trace, priced))
+  const int status = print(json_ ? json_text(fit_json(task, input.trace, priced), 2) + "\n"
                                  : fit_table(task, input.trace, priced) + "\n" + classes_table(priced.front().map));
   return status == EXIT_SUCCESS && input.is_damaged ? kExitDamaged : status;
 }

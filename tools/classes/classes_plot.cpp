@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "print/output_file.h"
 #include "print/palette.h"
 #include "print/svg_panel.h"
 #include "process/child_process.h"
@@ -166,9 +167,7 @@ void expect_plot_name(const std::string& path) {
 void write_plot(const std::string& path, const std::string& svg) {
   expect_plot_name(path);
   if (path.ends_with(".png")) return convert_to_png(svg, path);
-  std::ofstream file(path);
-  file << svg << std::flush;
-  if (!file) throw UserError(fmt::format("cannot write '{}'", path), EXIT_FAILURE);
+  write_output(path, svg);
 }
 
 }  // namespace snug::tool

@@ -1,6 +1,8 @@
 // The snug command: its subcommands put together, and the one place where errors become a line and an exit status.
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -18,6 +20,8 @@
 #include "inspect_command/inspect_command.h"
 #include "library/allocator_catalogue.h"
 #include "measure/measure_command.h"
+#include "print/say.h"
+#include "process/child_process.h"
 #include "profile_command/profile_command.h"
 #include "record/record_command.h"
 #include "replay_command/replay_command.h"
@@ -62,6 +66,13 @@ std::string command_names(const CLI::App& app) {
 const CLI::App* find_command(const CLI::App& app, const std::string& name) {
   const auto found = app.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });
   return found.empty() ? nullptr : found.front();
+}
+
+// What the caller has closed (`2>&-`, say) is /dev/null to the tool: the next file that it opens would get the number,
+// and what is said on standard error would stand in it. Programs find it closed, as before.
+void open_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != descriptor) return;
 }
 
 int run_tool(std::vector<std::string> arguments) {
@@ -123,13 +134,15 @@ int run_tool(std::vector<std::string> arguments) {
 }  // namespace snug::tool
 
 int main(int count, char** arguments) {
+  snug::tool::open_standard_streams();
+  snug::tool::take_child_signal();
   try {
     return snug::tool::run_tool({arguments + 1, arguments + count});
   } catch (const snug::tool::UserError& error) {
-    fmt::print(stderr, "snug: {}\n", snug::tool::printable(error.what()));
+    snug::tool::say("snug: {}\n", snug::tool::printable(error.what()));
     return error.exit_status();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "snug: unexpected: {}\n", error.what());
+    snug::tool::say("snug: unexpected: {}\n", error.what());
     return EXIT_FAILURE;
   }
 }

@@ -1,4 +1,5 @@
 #include "compare/progress.h"
+#include "print/say.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ Progress::~Progress() { erase_line(); }
 
 void Progress::erase_line() const {
   if (!terminal_) return;
-  fmt::print(stderr, "\r\033[K");
+  say("\r\033[K");
   std::fflush(stderr);
 }
 
@@ -61,7 +62,7 @@ void Progress::tick(double elapsed, double share) {
   const double left = seconds_left(elapsed, share);
   const std::string done = share > 0 ? fmt::format(", {:.0f}%", share * 100) : "";
   const std::string estimate = left > 0 ? fmt::format(", about {:.0f} s left", left) : "";
-  fmt::print(stderr, "\r\033[K{}: {:.0f} s{}{}", head(), elapsed, done, estimate);
+  say("\r\033[K{}: {:.0f} s{}{}", head(), elapsed, done, estimate);
   std::fflush(stderr);
 }
 
@@ -69,7 +70,7 @@ void Progress::end(double elapsed, const std::string& result) {
   past_[name_].runs += 1;
   past_[name_].seconds += elapsed;
   erase_line();
-  if (!terminal_) fmt::print(stderr, "{}: {} (about {:.0f} s left)\n", head(), result, seconds_left(0, 0));
+  if (!terminal_) say("{}: {} (about {:.0f} s left)\n", head(), result, seconds_left(0, 0));
 }
 
 }  // namespace snug::tool

@@ -10,6 +10,7 @@
 
 #include "config/configuration.h"
 #include "print/table.h"
+#include "text/json_text.h"
 
 namespace snug::tool {
 
@@ -32,7 +33,7 @@ std::string as_json(const std::vector<Setting>& entries) {
                     {"help", entry.help}});
   }
   // A path may be no UTF-8.
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 // The help takes what the other columns leave of the terminal's width.

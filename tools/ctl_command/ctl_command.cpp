@@ -10,6 +10,7 @@
 #include "live/live_process.h"
 #include "print/quantity.h"
 #include "print/table.h"
+#include "text/json_text.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 
@@ -103,7 +104,7 @@ int CtlCommand::execute() const {
   if (json_) {
     nlohmann::ordered_json told = {{"schema", "snug.control/1"}, {"pid", pid}, {"order", order_}};
     if (!answer.json.is_null()) told.update(answer.json);
-    answer.text = told.dump() + "\n";
+    answer.text = json_text(told) + "\n";
   }
   std::cout << answer.text << std::flush;
   return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -11,6 +11,7 @@
 
 #include "doctor/diagnosis.h"
 #include "print/table.h"
+#include "text/json_text.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -54,8 +55,7 @@ int DoctorCommand::execute() const {
   if (program_.empty()) throw UserError("snug doctor: name a program or a process, as in: snug doctor redis-server");
   const Diagnosis diagnosis = diagnose(program_.front());
   // A path may be no UTF-8.
-  std::cout << (json_ ? diagnosis.json().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"
-                      : diagnosis.text(terminal_width(STDOUT_FILENO)))
+  std::cout << (json_ ? json_text(diagnosis.json(), 2) + "\n" : diagnosis.text(terminal_width(STDOUT_FILENO)))
             << std::flush;
   if (!std::cout) throw UserError("cannot write what was found: disk full or pipe closed");
   return diagnosis.in_the_way() ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "print/quantity.h"
+#include "print/say.h"
 #include "text/number_within.h"
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -26,9 +27,9 @@ TraceMoment peak_of(const TraceInput& input) {
     peak.events = account.events();
   }
   if (most == 0) throw UserError(fmt::format("{}: it has no peak: nothing is allocated", printable(input.path())));
-  fmt::print(stderr, "snug: {}: the peak is at {:.6f} s: {} live in {} blocks\n", printable(input.path()),
-             static_cast<double>(account.peak_time() * trace::kNanosecondsPerStep) * 1e-9,
-             value_text(static_cast<double>(most), kBytes), account.peak_blocks());
+  say("snug: {}: the peak is at {:.6f} s: {} live in {} blocks\n", printable(input.path()),
+      static_cast<double>(account.peak_time() * trace::kNanosecondsPerStep) * 1e-9,
+      value_text(static_cast<double>(most), kBytes), account.peak_blocks());
   return peak;
 }
 
@@ -36,7 +37,7 @@ TraceMoment peak_of(const TraceInput& input) {
 
 TraceMoment moment_of(const std::string& word, const TraceInput& input) {
   if (word == kPeak) return peak_of(input);
-  const double seconds = std::stod(word);
+  const double seconds = std::strtod(word.c_str(), nullptr);  // of what the option's check has let through
   return {.time = static_cast<std::uint64_t>(seconds * 1e9 / static_cast<double>(trace::kNanosecondsPerStep))};
 }
 

@@ -8,6 +8,7 @@
 
 #include "input/line_trace.h"
 #include "input/moment.h"
+#include "print/say.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 
@@ -41,7 +42,7 @@ TraceInput::TraceInput(const std::string& path, Telling telling, const std::stri
     : path_(path),
       damage_([this, telling](std::uint64_t offset, const std::string& what) {
         if (telling == Telling::kNothing) return;
-        if (told_++ < kMostTold) fmt::print(stderr, "snug: {}:{}: {}\n", printable(path_), offset, what);
+        if (told_++ < kMostTold) say("snug: {}:{}: {}\n", printable(path_), offset, what);
       }),
       shows_progress_(telling == Telling::kAll && isatty(STDERR_FILENO) == 1),
       begun_(std::chrono::steady_clock::now()) {
@@ -64,7 +65,7 @@ TraceInput::TraceInput(const std::string& path, Telling telling, const std::stri
     throw UserError(fmt::format("{}: no process '{}' is in it; `snug trace info` lists the {} that are", path, choice,
                                 index_->processes().size()));
   choose(*chosen);
-  if (choice.empty() && telling == Telling::kAll) fmt::print(stderr, "{}", choice_text());
+  if (choice.empty() && telling == Telling::kAll) say("{}", choice_text());
 }
 
 void TraceInput::choose(const TracedProcess& process) {
@@ -77,11 +78,11 @@ void TraceInput::choose(const TracedProcess& process) {
 void TraceInput::end_at(const TraceMoment& moment) { end_ = std::make_unique<const TraceMoment>(moment); }
 
 TraceInput::~TraceInput() {
-  if (shows_progress_ && events_ >= kEventsBetweenLooks) fmt::print(stderr, "\r\033[K");
-  if (told_ > kMostTold) fmt::print(stderr, "snug: {}: and {} more\n", printable(path_), told_ - kMostTold);
+  if (shows_progress_ && events_ >= kEventsBetweenLooks) say("\r\033[K");
+  if (told_ > kMostTold) say("snug: {}: and {} more\n", printable(path_), told_ - kMostTold);
   if (told_ == 0) return;
-  fmt::print(stderr, "snug: {}: {} damaged chunk(s) passed over, {} missing; the rest was read\n", printable(path_),
-             damage_.damaged_chunks(), damage_.missing_chunks());
+  say("snug: {}: {} damaged chunk(s) passed over, {} missing; the rest was read\n", printable(path_),
+      damage_.damaged_chunks(), damage_.missing_chunks());
 }
 
 bool TraceInput::next(trace::Event& event) {
@@ -98,7 +99,7 @@ void TraceInput::show_progress() {
     const double share = static_cast<double>(events_) / static_cast<double>(all);
     rest = fmt::format(", {:.0f}%, about {:.0f} s left", share * 100, seconds / share - seconds);
   }
-  fmt::print(stderr, "\rsnug: {}: {} M events{}\033[K", printable(path_), events_ / 1'000'000, rest);
+  say("\rsnug: {}: {} M events{}\033[K", printable(path_), events_ / 1'000'000, rest);
   std::fflush(stderr);
 }
 

@@ -23,6 +23,7 @@
 #include "allocator/address_description.h"
 #include "allocator/allocator.h"
 #include "os/output_stream.h"
+#include "print/say.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -367,7 +368,7 @@ std::vector<std::string> answers_of(const MemoryImage& image, const std::vector<
                     SNUG_VERSION_MINOR, SNUG_VERSION_PATCH)));
   if (answers.empty()) throw faults.front();
   // Another heap of the process's: what is told of the rest is good.
-  for (const UserError& fault : faults) fmt::print(stderr, "snug: passed over: {}\n", fault.what());
+  for (const UserError& fault : faults) say("snug: passed over: {}\n", fault.what());
   return answers;
 }
 

@@ -9,6 +9,7 @@
 #include "inspect_command/image_answers.h"
 #include "library/build_id.h"
 #include "live/live_process.h"
+#include "text/json_text.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -89,7 +90,7 @@ int InspectCommand::print(std::vector<AddressAnswer>& answers, const std::vector
   const MappedCode code(mappings, frames, build_id);
   for (AddressAnswer& answer : answers) {
     answer.name(code);
-    std::cout << (json_ ? answer.json().dump() + "\n" : answer.text());
+    std::cout << (json_ ? json_text(answer.json()) + "\n" : answer.text());
   }
   std::cout.flush();
   return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;

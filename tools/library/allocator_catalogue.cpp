@@ -254,6 +254,7 @@ Identity identify(const Allocator& allocator, const HeldSignals& signals) {
                   .huge_pages = allocator.huge_pages};
   command.environment.preload(allocator.library);
   const Measurement run = measure(command, signals, kIdentifyTimeLimit, nullptr);
+  if (run.ending == Ending::kInterrupted) throw UserError("interrupted", 128 + run.code);
   if (!run.succeeded()) {
     throw UserError(
         fmt::format("{} ({}) cannot serve even this tool: {}", allocator.name, allocator.library, run.ending_text()));

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,10 +14,12 @@
 #include "measure/instruction_counter.h"
 #include "measure/resident_memory.h"
 #include "measure/warm_memory.h"
+#include "print/output_file.h"
 #include "process/measured_process.h"
 #include "process/program_report.h"
 #include "process/served_proof.h"
 #include "process/temporary_folder.h"
+#include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/user_error.h"
 
@@ -27,8 +28,6 @@ namespace snug::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kStandardOutput = "-";
 
 constexpr const char* kExamples = R"(Examples:
   snug measure sort -o /dev/null words.txt
@@ -207,11 +206,7 @@ int MeasureCommand::execute() const {
   if (served) json["served"] = {{"allocations", served->allocations}, {"processes", served->processes}};
   if (bindings) json["malloc_bindings"] = {{"programs", bindings->programs}, {"bound", bindings->bound}};
 
-  std::ofstream file;
-  if (json_file_ != kStandardOutput) file.open(json_file_);
-  std::ostream& target = json_file_ == kStandardOutput ? std::cout : file;
-  target << json.dump() << '\n' << std::flush;
-  if (!target) throw UserError(fmt::format("cannot write '{}'", json_file_));
+  write_output(json_file_, json_text(json) + '\n');
   return cost.ending == Ending::kInterrupted ? 128 + cost.code : EXIT_SUCCESS;
 }
 

@@ -19,6 +19,9 @@ namespace snug::tool {
 
 namespace {
 
+// What the tool has inherited for SIGCHLD.
+void (*child_signal)(int) = SIG_DFL;
+
 // A C array of C strings over strings that must outlive it.
 std::vector<char*> c_strings(const std::vector<std::string>& strings) {
   std::vector<char*> result;
@@ -50,11 +53,14 @@ void execute(const Command& command, const HeldSignals& signals, char* const* ar
   if (!redirect(command.input, STDIN_FILENO, O_RDONLY)) return;
   if (!redirect(command.output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC)) return;
   if (!redirect(command.errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC)) return;
+  std::signal(SIGCHLD, child_signal);
   sigprocmask(SIG_SETMASK, &signals.original(), nullptr);
   execvpe(arguments[0], arguments, variables);
 }
 
 }  // namespace
+
+void take_child_signal() { child_signal = std::signal(SIGCHLD, SIG_DFL); }
 
 HeldSignals::HeldSignals(const std::vector<int>& signals) {
   sigemptyset(&held_);
@@ -109,7 +115,11 @@ ChildProcess::ChildProcess(const Command& command, const HeldSignals& signals) {
     throw cannot_execute(command.arguments[0], error);
   }
   descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
-  if (descriptor_ < 0) throw UserError(fmt::format("pidfd_open: {} (Linux 5.3 or later?)", std::strerror(errno)));
+  if (descriptor_ >= 0) return;
+  const int refusal = errno;
+  kill(command.group == ProcessGroup::kOwn ? -pid_ : pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  throw UserError(fmt::format("pidfd_open: {} (Linux 5.3 or later?)", std::strerror(refusal)));
 }
 
 ChildProcess::~ChildProcess() { close(descriptor_); }
@@ -128,6 +138,7 @@ void end_by_signal(int signal) {
 
 void become(const std::vector<std::string>& arguments, const Environment& environment) {
   const std::vector<std::string> assignments = environment.assignments();
+  std::signal(SIGCHLD, child_signal);
   execvpe(arguments[0].c_str(), c_strings(arguments).data(), c_strings(assignments).data());
   throw cannot_execute(arguments[0], errno);
 }

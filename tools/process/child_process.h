@@ -50,6 +50,10 @@ class HeldSignals {
   int descriptor_;
 };
 
+// Lets the tool wait for its children even if it was started with SIGCHLD ignored, as some supervisors do: the kernel
+// would keep no status of theirs. The programs that it starts, or becomes, have the signal as it was.
+void take_child_signal();
+
 // A started program that has not been waited for. Closing it neither ends nor reaps the program.
 class ChildProcess {
  public:

@@ -39,7 +39,7 @@ std::string last_line(const std::filesystem::path& file) {
   for (std::string line; std::getline(stream, line);) {
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
   }
-  return last.substr(0, kQuotedErrorLength);
+  return printable(last.substr(0, kQuotedErrorLength));
 }
 
 std::string last_lines(const std::filesystem::path& file) {

@@ -12,9 +12,12 @@
 #include "config/configuration.h"
 #include "library/snug_library.h"
 #include "live/live_process.h"
+#include "print/output_file.h"
+#include "print/say.h"
 #include "process/passed_signals.h"
 #include "process/temporary_folder.h"
 #include "profile_command/profile_table.h"
+#include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -22,8 +25,6 @@
 namespace snug::tool {
 
 namespace {
-
-constexpr const char* kStandardOutput = "-";
 
 constexpr const char* kExamples = R"(Examples:
   snug profile ./server --port 7000
@@ -45,15 +46,6 @@ elsewhere code without them (-fno-omit-frame-pointer turns them on) is told by i
 looked up by llvm-symbolizer or addr2line. Each process writes its own profile; shown is that of the program itself.
 
 Exit status: the program's own; 126 or 127 if it cannot be executed. Of --show and --diff: 0, or 2 for wrong usage.)";
-
-void write_file(const std::string& path, const std::string& text) {
-  if (path == kStandardOutput) {
-    std::cout << text << std::flush;
-    return;
-  }
-  std::ofstream file(path);
-  if (!(file << text << std::flush)) throw UserError(fmt::format("cannot write '{}'", printable(path)));
-}
 
 bool is_number(const std::string& word) {
   return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
@@ -98,9 +90,12 @@ ProfileMeasure ProfileCommand::measure() const {
 }
 
 void ProfileCommand::show(const HeapProfileFile& profile, std::FILE* people) const {
-  fmt::print(people, "{}", profile_table(profile, measure(), most_));
-  if (!collapsed_file_.empty()) write_file(collapsed_file_, collapsed_stacks(profile, measure()));
-  if (!json_file_.empty()) write_file(json_file_, profile_json(profile).dump(2) + "\n");
+  if (people == stderr)
+    say("{}", profile_table(profile, measure(), most_));
+  else
+    write_output(kStandardOutput, profile_table(profile, measure(), most_));
+  if (!collapsed_file_.empty()) write_output(collapsed_file_, collapsed_stacks(profile, measure()));
+  if (!json_file_.empty()) write_output(json_file_, json_text(profile_json(profile), 2) + "\n");
 }
 
 int ProfileCommand::execute() const {
@@ -116,7 +111,7 @@ int ProfileCommand::execute() const {
   if (!compared_.empty())
     profile.subtract(HeapProfileFile(compared_));
   else if (!out_file_.empty())
-    write_file(out_file_, profile.with_names());
+    write_output(out_file_, profile.with_names());
   show(profile, people_stream());
   return 0;
 }
@@ -131,9 +126,9 @@ int ProfileCommand::show_running(const std::string& word) const {
   const std::string written = LiveProcess(process).ask(ControlCommand::kProfileWrite);
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "profile.pb").string();
-  write_file(file, written);
+  write_output(file, written);
   const HeapProfileFile profile(file, static_cast<std::uint64_t>(process));
-  if (!out_file_.empty()) write_file(out_file_, profile.with_names());
+  if (!out_file_.empty()) write_output(out_file_, profile.with_names());
   show(profile, people_stream());
   return 0;
 }
@@ -154,14 +149,12 @@ int ProfileCommand::run_program() const {
     if (std::filesystem::exists(file)) {
       const HeapProfileFile profile(file.string(), static_cast<std::uint64_t>(ended.pid));
       if (!out_file_.empty()) {
-        write_file(file.string(), profile.with_names());  // which its owner alone may read, and so the copy
-        std::filesystem::copy_file(file, out_file_, std::filesystem::copy_options::overwrite_existing);
+        write_output(out_file_, profile.with_names());
       }
       show(profile, stderr);
     } else {
-      fmt::print(stderr,
-                 "snug: the program wrote no profile: it ended by _exit or a signal, or is not served "
-                 "(`snug doctor` tells)\n");
+      say("snug: the program wrote no profile: it ended by _exit or a signal, or is not served "
+          "(`snug doctor` tells)\n");
     }
   }
   if (WIFSIGNALED(status)) end_by_signal(WTERMSIG(status));

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <utility>
 
+#include "print/say.h"
 #include "record/recording.h"
 #include "text/user_error.h"
 
@@ -44,7 +45,7 @@ bool LeakReports::begin() {
 }
 
 bool LeakReports::fail(const std::string& why) {
-  say(fmt::format("snug record: what was never freed could not be told{}\n", why));
+  say("snug record: what was never freed could not be told{}\n", why);
   return false;
 }
 

@@ -15,18 +15,21 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "input/process_index.h"
 #include "library/allocator_catalogue.h"
 #include "library/snug_library.h"
+#include "print/output_file.h"
 #include "print/quantity.h"
+#include "print/say.h"
 #include "process/child_process.h"
+#include "process/ignored_signal.h"
 #include "process/temporary_folder.h"
 #include "record/leak_reports.h"
 #include "record/recording.h"
+#include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -69,20 +72,6 @@ written further, or a process found no room for its events.)";
 // does nothing but allocate fills its ring in a millisecond or two.
 constexpr std::chrono::microseconds kShortestSleep{400};
 constexpr std::chrono::microseconds kLongestSleep{5000};
-
-// While it lives, the tool does not die of what it says to nobody, or writes beyond the limit on the length of files:
-// there is a folder to be taken away.
-class IgnoredSignal {
- public:
-  explicit IgnoredSignal(int signal) : signal_(signal), before_(std::signal(signal, SIG_IGN)) {}
-  ~IgnoredSignal() { std::signal(signal_, before_); }
-  IgnoredSignal(const IgnoredSignal&) = delete;
-  IgnoredSignal& operator=(const IgnoredSignal&) = delete;
-
- private:
-  int signal_;
-  void (*before_)(int);
-};
 
 struct Run {
   Recording& recording;
@@ -199,13 +188,13 @@ void print_summary(const std::string& file, std::uint64_t bytes, const std::vect
   };
   const RecordedProcess& most = most_of(processes);
   const auto line = [](const RecordedProcess& process, const char* what) {
-    say(fmt::format("snug record: {}{} (process {}): {}: {}\n", what, process.number, process.process,
-                    command_text(process.program, process.arguments), counts_text(process.counts)));
+    say("snug record: {}{} (process {}): {}: {}\n", what, process.number, process.process,
+        command_text(process.program, process.arguments), counts_text(process.counts));
   };
   const bool is_one = processes.size() == 1;
   if (!file.empty())
-    say(fmt::format("snug record: {}: {} process{}, {}{}\n", printable(file), processes.size(), is_one ? "" : "es",
-                    value_text(static_cast<double>(bytes), kBytes), is_one ? "" : "; `snug trace info` lists them"));
+    say("snug record: {}: {} process{}, {}{}\n", printable(file), processes.size(), is_one ? "" : "es",
+        value_text(static_cast<double>(bytes), kBytes), is_one ? "" : "; `snug trace info` lists them");
   line(most, is_one ? "number " : "most is allocated by number ");
   for (const RecordedProcess& process : processes)
     if (lacks(process) && process.number != most.number) line(process, "number ");
@@ -246,13 +235,7 @@ std::string json_of(const std::string& file, std::uint64_t bytes, const std::vec
   json["lost"] = nlohmann::ordered_json::array();
   for (const Recording::Lost& one : lost) json["lost"].push_back({{"process", one.process}, {"reason", one.reason}});
   if (leaks != nullptr) json["leaks"] = leaks->said();
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
-void write_json(const std::string& path, const std::string& json) {
-  std::ofstream file(path == "-" ? "/dev/stdout" : path);
-  if (!(file << json << std::flush))
-    throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)), EXIT_FAILURE);
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace
@@ -317,6 +300,8 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   if (says_leaks_ && file_option_->count() == 0) folder.emplace();
   const std::string kept = folder ? "" : file_;
   const std::string file = folder ? (folder->path() / "leaks.trace").string() : file_;
+  if (!json_file_.empty() && fs::weakly_canonical(json_file_) == fs::weakly_canonical(file))
+    throw UserError(fmt::format("-o and --json name one file, '{}'", printable(file)));
   expect_writable(file, overwrites_ ? Existing::kOverwrite : Existing::kKeep);
   if (says_leaks_ && fs::exists(file) && !fs::is_regular_file(file))
     throw UserError(fmt::format("'{}' is no file: --leaks reads what it has recorded", printable(file)));
@@ -328,7 +313,8 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   command.open_files = raise_file_limit();
   const ChildProcess child(command, signals);
-  // Not before the program has the signals as they were.
+  // The tool does not die of what it says to nobody, or writes beyond the limit on the length of files: there is a
+  // folder to be taken away. Not before the program has the signals as they were.
   const IgnoredSignal pipe(SIGPIPE);
   const IgnoredSignal long_file(SIGXFSZ);
   std::optional<LeakReports> leaks;
@@ -342,9 +328,9 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   if (!processes.empty()) print_summary(kept, recording.file().bytes(), processes);
   const bool are_told = !leaks || processes.empty() || leaks->finish();
   if (!json_file_.empty())
-    write_json(json_file_,
-               json_of(kept, recording.file().bytes(), processes, recording.lost(), leaks ? &*leaks : nullptr));
-  if (!recording.lost().empty()) say(lost_text(recording.lost(), recording.room()));
+    write_output(json_file_,
+                 json_of(kept, recording.file().bytes(), processes, recording.lost(), leaks ? &*leaks : nullptr));
+  if (!recording.lost().empty()) say("{}", lost_text(recording.lost(), recording.room()));
   const bool is_whole = !recording.has_failed() && recording.lost().empty();
   const bool has_some = !processes.empty() || recording.file().bytes() != 0;
   if (!is_whole) return (has_some ? kExitDamaged : EXIT_FAILURE) << 8;  // as wait() would tell it

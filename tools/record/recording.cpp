@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "print/say.h"
 #include "process/page_map.h"
 #include "process/process_memory.h"
 #include "text/user_error.h"
@@ -72,18 +73,17 @@ std::string pid_namespace() {
 std::string name_of(const RingFile& ring) { return fmt::format("process {}", ring.process()); }
 
 // A line of what a process was given.
-std::string arguments_of(const recorder::Ring& ring) {
-  std::string text(ring.arguments, sizeof ring.arguments);
+// As one field of a line of facts.
+std::string field(std::string text) {
   text.resize(text.find_last_not_of('\0') + 1);
   for (char& character : text)
     if (character == '\0' || character == '\n' || character == '\t') character = ' ';
   return text;
 }
 
-}  // namespace
+std::string arguments_of(const recorder::Ring& ring) { return field({ring.arguments, sizeof ring.arguments}); }
 
-// fmt::print would throw.
-void say(const std::string& line) { std::fputs(line.c_str(), stderr); }
+}  // namespace
 
 Recording::Recording(fs::path file, int level, bool with_stacks)
     : folder_(parent_folder()),
@@ -143,7 +143,7 @@ bool Recording::attempt(const std::string& what, Work work) {
     work();
     return true;
   } catch (const UserError& error) {
-    say(fmt::format("snug record: {} is not recorded further: {}\n", what, error.what()));
+    say("snug record: {} is not recorded further: {}\n", what, error.what());
     has_failed_ = true;
     return false;
   }
@@ -155,7 +155,7 @@ void Recording::end_unless_written() {
     try {
       file_.expect_written();
     } catch (const UserError& error) {
-      say(fmt::format("snug record: nothing is recorded further: {}\n", error.what()));
+      say("snug record: nothing is recorded further: {}\n", error.what());
       has_failed_ = true;
       is_over_ = true;
     }
@@ -300,7 +300,7 @@ void Recording::begin(RingFile ring) {
   if (is_over_) return;
   end_for_exec(ring);
   std::string facts = fmt::format("program\t{}\narguments\t{}\nallocator\t{}\nrecorder\tsnug record\n",
-                                  ring.ring().program, arguments_of(ring.ring()), ring.ring().allocator);
+                                  field(ring.ring().program), arguments_of(ring.ring()), field(ring.ring().allocator));
   if (ring.ring().forked_from != 0) facts += fmt::format("parent\t{}\n", ring.ring().forked_from);
   if (PageMap(ring.process()).is_open()) facts += fmt::format("touched\t{}\n", recorder::kLeastLookedAt);
   // It may have looked for the file just before that came or went.

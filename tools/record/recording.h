@@ -26,9 +26,6 @@
 
 namespace snug::tool {
 
-// On standard error, even if its reader is gone.
-void say(const std::string& line);
-
 struct RecordedProcess {
   std::uint32_t number = 0;  // in the file
   pid_t process = 0;

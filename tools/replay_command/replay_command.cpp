@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "classes/classes_plot.h"
 #include "compare/host.h"
 #include "config/configuration.h"
 #include "input/process_option.h"
 #include "library/snug_library.h"
+#include "print/output_file.h"
+#include "print/say.h"
 #include "print/table.h"
 #include "replay_command/components.h"
 #include "replay_command/replay_comparison.h"
@@ -21,6 +22,7 @@
 #include "replay_command/replay_plot.h"
 #include "replay_command/replay_table.h"
 #include "replay_command/window_choice.h"
+#include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/user_error.h"
 #include "trace_command/trace_output.h"
@@ -28,8 +30,6 @@
 namespace snug::tool {
 
 namespace {
-
-constexpr const char* kStandardOutput = "-";
 
 constexpr const char* kExamples =
     R"(Makes the calls of a trace again, on snug and on each of the allocators: every call of the malloc family and of
@@ -178,7 +178,7 @@ int ReplayCommand::execute() const {
     expect_other_file(file_, plot_file_);
   }
   const TraceInput input(file_, Telling::kNothing, process_);
-  if (process_.empty()) fmt::print(stderr, "{}", input.choice_text());
+  if (process_.empty()) say("{}", input.choice_text());
   const ReplayPlan plan{
       .file = file_,
       .process = std::to_string(input.process().number),
@@ -188,31 +188,27 @@ int ReplayCommand::execute() const {
       .time_limit = time_limit_};
   const bool to_standard_output = json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
   const ComparisonPlan comparison = comparison_plan();
-  std::ofstream file;
-  if (json_option_->count() > 0 && !to_standard_output) {
-    expect_other_file(file_, json_file_);
-    // Opened before hours of runs, not after them; what stands in it stays until there is something new.
-    file.open(json_file_, std::ios::app);
-    if (!file) throw UserError(fmt::format("cannot write '{}'", json_file_));
+  std::optional<OutputFile> json;  // opened before hours of runs, not after them
+  if (json_option_->count() > 0) {
+    if (!to_standard_output) expect_other_file(file_, json_file_);
+    json.emplace(to_standard_output ? kStandardOutput : json_file_);
   }
   const ReplayComparison replays = compare_replays(plan, comparison);
   const TickDetail detail = shows_sizes_   ? TickDetail::kSizes
                             : shows_ticks_ ? TickDetail::kOperations
                                            : TickDetail::kNone;
   const std::size_t width = terminal_width(to_standard_output ? STDERR_FILENO : STDOUT_FILENO);
-  (to_standard_output ? std::cerr : std::cout) << replay_table(replays, detail, width) << std::flush;
-  if (json_option_->count() > 0) {
-    std::ofstream emptied;
-    if (!to_standard_output) emptied.open(json_file_);
-    std::ostream& target = to_standard_output ? std::cout : emptied;
-    target << replay_json(replays, read_host()).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-           << '\n'
-           << std::flush;
-    if (!target) throw UserError("cannot write the JSON: disk full or pipe closed");
+  if (json) {
+    json->put(json_text(replay_json(replays, read_host()), 2) + "\n");
+    json->finish();
   }
+  if (to_standard_output)
+    say("{}", replay_table(replays, detail, width));
+  else
+    write_output(kStandardOutput, replay_table(replays, detail, width));
   const Comparison& result = replays.comparison;
   if (result.given_up) {
-    fmt::print(stderr, "snug: given up after one round: the replay fails on every allocator\n{}", *result.given_up);
+    say("snug: given up after one round: the replay fails on every allocator\n{}", *result.given_up);
   }
   if (result.interrupted_by != 0) return 128 + result.interrupted_by;
   if (!plot_file_.empty()) write_plot(plot_file_, replay_svg(replays));

@@ -121,10 +121,12 @@ class Replay {
     }
   }
 
-  // Before the blocks of the window are written: a machine that runs out of memory ends others' programs.
+  // Before the blocks of the window are written: a machine that runs out of memory ends others' programs. What the
+  // recorded program had touched did fit.
   void expect_room() const {
     const std::uint64_t peak = maker_.peak_bytes();
-    if (plan_.window.touch != replayer::Touch::kAll || available_ == 0 || peak <= available_) return;
+    const bool writes_all = plan_.window.touch == replayer::Touch::kAll && plan_.window.told_from == UINT64_MAX;
+    if (!writes_all || available_ == 0 || peak <= available_) return;
     throw UserError(
         fmt::format("snug replay: {} live at once, more than the {} available: --touch first writes less",
                     value_text(static_cast<double>(peak), kBytes), value_text(static_cast<double>(available_), kBytes)),

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "process/ignored_signal.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -19,6 +20,7 @@ StageMemory::StageMemory()
     : file_(static_cast<int>(syscall(SYS_memfd_create, "snug replay", 0))),
       bell_(eventfd(0, EFD_NONBLOCK)),
       stage_(nullptr) {
+  const IgnoredSignal long_file(SIGXFSZ);  // a limit on the length of files holds here too, and is told below
   // Most of it is never touched, and takes no memory.
   const bool has_size = file_ >= 0 && bell_ >= 0 && ftruncate(file_, sizeof(replayer::Stage)) == 0;
   void* const memory =

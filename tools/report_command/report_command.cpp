@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
 
@@ -17,12 +16,15 @@
 #include "input/trace_input.h"
 #include "library/allocator_catalogue.h"
 #include "library/snug_library.h"
+#include "print/output_file.h"
+#include "print/say.h"
 #include "report_command/leak_table.h"
 #include "report_command/report_check.h"
 #include "report_command/report_data.h"
 #include "report_command/report_page.h"
 #include "report_command/report_text.h"
 #include "report_command/what_if.h"
+#include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -33,8 +35,6 @@ namespace snug::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kStandardOutput = "-";
 
 constexpr const char* kExamples = R"(Examples:
   snug record --stacks -o job.trace ./job
@@ -87,13 +87,11 @@ struct Read {
   ReportedTrace trace;
 };
 
-std::string dumped(const nlohmann::ordered_json& data) {
-  return data.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+std::string dumped(const nlohmann::ordered_json& data) { return json_text(data, 2) + "\n"; }
 
 int exit_status(std::FILE* people, bool is_damaged) {
   if (std::fflush(people) != 0 || std::ferror(people) != 0)
-    throw UserError("cannot write to standard output: disk full or pipe closed");
+    throw UserError("cannot write to standard output: disk full or pipe closed", EXIT_FAILURE);
   return is_damaged ? kExitDamaged : EXIT_SUCCESS;
 }
 
@@ -198,22 +196,10 @@ bool ReportCommand::replays() const {
   return (wants_data && !replays_not_ && at_.empty()) || asks_for_replay();
 }
 
-// A file is there as it was until the new one is whole.
 void ReportCommand::write(const std::string& path, const std::string& text) {
-  if (path.empty() || path == kStandardOutput) {
-    std::cout << text << std::flush;
-    if (!std::cout) throw UserError("cannot write to standard output: disk full or pipe closed");
-    return;
-  }
-  const bool is_file = !fs::exists(path) || fs::is_regular_file(path);
-  const std::string written = is_file ? path + ".part" : path;
-  std::ofstream file(written);
-  const bool is_written = static_cast<bool>(file << text << std::flush);
-  file.close();
-  if (!is_written && is_file) fs::remove(written);
-  if (!is_written) throw UserError(fmt::format("cannot write '{}': disk full?", path));
-  if (is_file) fs::rename(written, path);
-  fmt::print(stderr, "snug report: {}, {} KiB\n", printable(path), text.size() / 1024 + 1);
+  if (path.empty() || path == kStandardOutput) return write_output(kStandardOutput, text);
+  write_output(path, text);
+  say("snug report: {}, {} KiB\n", printable(path), text.size() / 1024 + 1);
 }
 
 int ReportCommand::show_leaks(LeakSuppressions* suppressions) const {

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "text/json_text.h"
 #include "text/user_error.h"
 
 #ifdef SNUG_REPORT_PAGE
@@ -49,7 +50,7 @@ std::string report_page(const nlohmann::ordered_json& data) {
   std::string page(whole.substr(0, place));
   page += "<script type=\"application/json\" id=\"snug-data\">";
   // Names come out of traces, which anybody may have made: none may end the element.
-  for (const char letter : data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace))
+  for (const char letter : json_text(data))
     if (letter == '<')
       page += "\\u003c";
     else

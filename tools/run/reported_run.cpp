@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <ostream>
 
+#include "print/say.h"
 #include "process/passed_signals.h"
 #include "process/served_proof.h"
 #include "process/temporary_folder.h"
 #include "run/peak_table.h"
-#include "text/user_error.h"
+#include "text/json_text.h"
 
 namespace snug::tool {
 
@@ -35,7 +35,7 @@ std::string report_text(const std::vector<nlohmann::json>& processes, pid_t prog
 
 }  // namespace
 
-int run_with_report(Command command, ProcessRows rows, std::ostream* json) {
+int run_with_report(Command command, ProcessRows rows, OutputFile* json) {
   int status = 0;
   {
     const TemporaryFolder folder;
@@ -45,9 +45,11 @@ int run_with_report(Command command, ProcessRows rows, std::ostream* json) {
     status = ended.status;
     auto processes = read_reports(report);
     sort_by_allocated(processes);
-    fmt::print(stderr, "{}", report_text(processes, ended.pid, rows));
-    if (json != nullptr && !(*json << nlohmann::json(processes).dump(2) << '\n' << std::flush))
-      throw UserError("cannot write the JSON: disk full or pipe closed");
+    say("{}", report_text(processes, ended.pid, rows));
+    if (json != nullptr) {
+      json->put(json_text(nlohmann::json(processes), 2) + "\n");
+      json->finish();
+    }
   }
   if (WIFSIGNALED(status)) end_by_signal(WTERMSIG(status));
   return WEXITSTATUS(status);

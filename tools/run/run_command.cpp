@@ -6,17 +6,20 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "compare/comparison_json.h"
 #include "compare/comparison_table.h"
 #include "config/configuration.h"
 #include "doctor/diagnosis.h"
 #include "library/snug_library.h"
+#include "print/output_file.h"
+#include "print/say.h"
 #include "print/table.h"
 #include "run/reported_run.h"
+#include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -24,8 +27,6 @@
 namespace snug::tool {
 
 namespace {
-
-constexpr const char* kStandardOutput = "-";
 
 constexpr std::size_t kHelpColumns = 68;  // beside the options
 
@@ -143,27 +144,24 @@ int RunCommand::execute() const {
   check_settings(configuration_);
   const std::string library = find_snug_library(library_);
   const std::string line = hindrance(program_.front(), Environment::current());
-  if (!line.empty()) fmt::print(stderr, "snug: {}\n", printable(line));
+  if (!line.empty()) say("snug: {}\n", printable(line));
   if (!compare_.empty()) return execute_comparison(library);
   Command command{
       .arguments = program_, .environment = Environment::current(), .input = {}, .output = {}, .errors = {}};
   command.environment.preload(library);
   if (!configuration_.empty()) command.environment.configure_snug(configuration_);
   if (report_) {
-    std::ofstream file;
+    std::optional<OutputFile> json = json_file();
     const ProcessRows rows = all_processes_ ? ProcessRows::kAll : ProcessRows::kLarge;
-    return run_with_report(std::move(command), rows, json_target(file));
+    return run_with_report(std::move(command), rows, json ? &*json : nullptr);
   }
   become(command.arguments, command.environment);
 }
 
-// Where the JSON goes, opened before hours of runs, not after them; null if none is asked for.
-std::ostream* RunCommand::json_target(std::ofstream& file) const {
-  if (json_option_->count() == 0) return nullptr;
-  if (json_file_.empty() || json_file_ == kStandardOutput) return &std::cout;
-  file.open(json_file_);
-  if (!file) throw UserError(fmt::format("cannot write '{}'", json_file_));
-  return &file;
+// Where the JSON goes, opened before hours of runs, not after them; none if none is asked for.
+std::optional<OutputFile> RunCommand::json_file() const {
+  if (json_option_->count() == 0) return std::nullopt;
+  return std::optional<OutputFile>(std::in_place, json_file_.empty() ? kStandardOutput : json_file_);
 }
 
 int RunCommand::execute_comparison(const std::string& library) const {
@@ -179,19 +177,20 @@ int RunCommand::execute_comparison(const std::string& library) const {
                       .min_served = min_served_,
                       .show_output = show_output_,
                       .check_output = check_output_};
-  std::ofstream file;
-  std::ostream* const target = json_target(file);
-  const bool to_standard_output = target == &std::cout;
+  std::optional<OutputFile> json = json_file();
+  const bool to_standard_output = json && json->is_standard_output();
   const Comparison comparison = compare(plan);
   const std::size_t width = terminal_width(to_standard_output ? STDERR_FILENO : STDOUT_FILENO);
-  (to_standard_output ? std::cerr : std::cout) << comparison_table(comparison, width) << std::flush;
-  if (target != nullptr) {
-    *target << comparison_json(comparison, read_host()).dump(2) << '\n' << std::flush;
-    if (!*target) throw UserError("cannot write the JSON: disk full or pipe closed");
+  if (json) {
+    json->put(json_text(comparison_json(comparison, read_host()), 2) + "\n");
+    json->finish();
   }
+  if (to_standard_output)
+    say("{}", comparison_table(comparison, width));
+  else
+    write_output(kStandardOutput, comparison_table(comparison, width));
   if (comparison.given_up) {
-    fmt::print(stderr, "snug: given up after one round: the program fails on every allocator\n{}",
-               *comparison.given_up);
+    say("snug: given up after one round: the program fails on every allocator\n{}", *comparison.given_up);
   }
   if (comparison.interrupted_by != 0) return 128 + comparison.interrupted_by;
   return comparison.clean() ? EXIT_SUCCESS : EXIT_FAILURE;

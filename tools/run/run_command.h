@@ -2,12 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <iosfwd>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compare/comparison.h"
+#include "print/output_file.h"
 
 namespace snug::tool {
 
@@ -21,7 +21,7 @@ class RunCommand {
 
  private:
   int execute_comparison(const std::string& library) const;
-  std::ostream* json_target(std::ofstream& file) const;
+  std::optional<OutputFile> json_file() const;
   void refuse_options_without_comparison() const;
 
   CLI::App* command_;

@@ -7,8 +7,10 @@
 #include <iostream>
 
 #include "live/live_process.h"
+#include "print/say.h"
 #include "stats_command/metrics_server.h"
 #include "stats_command/statistics_text.h"
+#include "text/json_text.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 
@@ -66,7 +68,7 @@ int StatsCommand::execute() const {
   const auto pids = [&] { return all_ ? published_processes() : named; };
   if (!address_.empty()) {
     const MetricsServer server(address_);
-    fmt::print(stderr, "snug: serving /metrics at port {}\n", server.port());
+    say("snug: serving /metrics at port {}\n", server.port());
     server.serve([&] {
       try {
         return prometheus_text(read_all(pids(), memory_, true));
@@ -81,7 +83,7 @@ int StatsCommand::execute() const {
   for (const LiveStatistics& statistics : all) {
     if (prometheus_) break;
     if (json_)
-      std::cout << statistics.json.dump() << "\n";
+      std::cout << json_text(statistics.json) << "\n";
     else
       std::cout << (&statistics == all.data() ? "" : "\n") << statistics_table(statistics, classes_);
   }

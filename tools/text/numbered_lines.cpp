@@ -8,8 +8,8 @@
 namespace snug::tool {
 
 // getline() stores a zero behind what it has read.
-NumberedLines::NumberedLines(std::istream& text, std::string name)
-    : text_(text), name_(std::move(name)), buffer_(kLongest + 2) {}
+NumberedLines::NumberedLines(std::istream& text, std::string name, std::size_t longest)
+    : text_(text), name_(std::move(name)), buffer_(longest + 2) {}
 
 bool NumberedLines::next() {
   if (std::exchange(is_put_back_, false)) return true;
@@ -20,7 +20,8 @@ bool NumberedLines::next() {
   ++number_;
   has_end_ = text_.good();  // what else ends a line is the text's end, or too many bytes
   const std::size_t length = has_end_ ? taken - 1 : taken;
-  if (length > kLongest) throw fault(fmt::format("the line is longer than {} bytes", kLongest));
+  const std::size_t longest = buffer_.size() - 2;
+  if (length > longest) throw fault(fmt::format("the line is longer than {} bytes", longest));
   line_ = {buffer_.data(), length};
   return true;
 }

@@ -1,5 +1,5 @@
 // NumberedLines: a text read line by line, with the number of each, so that what is wrong with one can be said where it
-// stands. Holds one line at a time, and none beyond kLongest: something else may have been named by mistake, which may
+// stands. Holds one line at a time, and none that is too long: something else may have been named by mistake, which may
 // have no end.
 #pragma once
 
@@ -18,8 +18,8 @@ class NumberedLines {
  public:
   static constexpr std::size_t kLongest = 4096;
 
-  // `name` is what errors call the text.
-  NumberedLines(std::istream& text, std::string name);
+  // `name` is what errors call the text; `longest`: the most bytes of a line.
+  NumberedLines(std::istream& text, std::string name, std::size_t longest = kLongest);
 
   // Goes on to the next line. False at the end of the text. Throws UserError.
   bool next();

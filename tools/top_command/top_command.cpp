@@ -10,6 +10,7 @@
 
 #include "live/live_process.h"
 #include "print/table.h"
+#include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/user_error.h"
 #include "top_command/terminal.h"
@@ -138,7 +139,7 @@ int TopCommand::execute() const {
   top.look(true);
   if (looks_ == 0 && !json_ && Terminal::is_here()) return top.run();
   for (std::uint64_t left = std::max<std::uint64_t>(looks_, 1);;) {
-    std::cout << (json_ ? top.json().dump() + "\n" : top.text(SIZE_MAX, SIZE_MAX)) << std::flush;
+    std::cout << (json_ ? json_text(top.json()) + "\n" : top.text(SIZE_MAX, SIZE_MAX)) << std::flush;
     if (--left == 0) return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
     std::this_thread::sleep_for(period);
     top.look(false);

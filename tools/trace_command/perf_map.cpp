@@ -1,4 +1,5 @@
 #include "trace_command/perf_map.h"
+#include "print/say.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -91,7 +92,7 @@ PerfMap perf_map_of(const TraceInput& input, const CallStacks& stacks, std::uint
   const std::string why = minor != 0 && minor < kFirstWithMap
                               ? fmt::format("Python 3.{} cannot tell them, 3.12 or later can", minor)
                               : "Python 3.12 or later tells them if it runs with PYTHONPERFSUPPORT=1";
-  fmt::print(stderr, "snug: functions of Python have no names here: {}\n", why);
+  say("snug: functions of Python have no names here: {}\n", why);
   return map;
 }
 

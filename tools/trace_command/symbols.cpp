@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "library/build_id.h"
+#include "print/say.h"
 #include "text/printable.h"
 #include "trace_command/symbolizer.h"
 
@@ -58,7 +59,7 @@ Symbols::Symbols(const CallStacks& stacks, const PerfMap& map) {
     std::string fault = difference(module.path, module.build_id);
     std::istringstream answers;
     if (fault.empty()) answers.str(symbolize(module.path, {asked->second.begin(), asked->second.end()}, fault));
-    if (!fault.empty()) fmt::print(stderr, "snug: no names of '{}': {}\n", printable(module.path), fault);
+    if (!fault.empty()) say("snug: no names of '{}': {}\n", printable(module.path), fault);
     std::vector<Symbol>* into = nullptr;
     for (std::string line; std::getline(answers, line);) {
       if (line.starts_with("0x")) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "print/say.h"
 #include "text/printable.h"
 #include "trace_command/made_up_addresses.h"
 
@@ -179,8 +180,8 @@ WrittenTrace anonymise_trace(TraceInput& input, TraceOutput& output, std::uint64
     output.add(event);
   }
   WrittenTrace written = output.finish();
-  fmt::print(stderr, "snug: removed: process, date{}{}; replaced: {}\n", removed.empty() ? "" : ", ",
-             printable(fmt::format("{}", fmt::join(removed, ", "))), anonymiser.replaced());
+  say("snug: removed: process, date{}{}; replaced: {}\n", removed.empty() ? "" : ", ",
+      printable(fmt::format("{}", fmt::join(removed, ", "))), anonymiser.replaced());
   return written;
 }
 

@@ -7,6 +7,7 @@
 
 #include "input/moment.h"
 #include "input/process_option.h"
+#include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/user_error.h"
 #include "trace_command/call_stacks.h"
@@ -83,11 +84,6 @@ Example:
   snug trace pack killed.trace --level 19 -o prog.trace)";
 
 constexpr std::uint64_t kMostRound = std::uint64_t{1} << 30;
-
-// Names of files and programs may be no UTF-8.
-std::string json_text(const nlohmann::ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
 
 int printed(const std::string& text) {
   std::cout << text << std::flush;
@@ -234,7 +230,7 @@ int TraceCommand::info() const {
     json["most"] = input.index().most().number;
     json["processes"] = processes_json(input.index());
   }
-  return read(input, printed(json_text(json, 2)));
+  return read(input, printed(json_text(json, 2) + "\n"));
 }
 
 // Of a recording all processes are checked, unless one is asked for.
@@ -249,8 +245,8 @@ int TraceCommand::check() const {
       check.add(input, fmt::format("number {}: ", process.number));
     }
   }
-  printed(json_ ? json_text(check.json(), 2) : check.text());
-  return check.is_well() ? EXIT_SUCCESS : EXIT_FAILURE;
+  const int status = printed(json_ ? json_text(check.json(), 2) + "\n" : check.text());
+  return check.is_well() ? status : EXIT_FAILURE;
 }
 
 int TraceCommand::head() const {
@@ -268,7 +264,7 @@ int TraceCommand::head() const {
     std::vector<std::string> frames;
     if (shows_stacks_)
       for (const CallFrame& frame : stacks.frames_of(event.stack)) frames.push_back(stacks.place_of(frame));
-    std::cout << (json_ ? json_text(event_json(event, frames), -1) : event_line(event) + "\n");
+    std::cout << (json_ ? json_text(event_json(event, frames)) : event_line(event)) << "\n";
     if (!json_)
       for (const std::string& frame : frames) std::cout << fmt::format("{:>28}at {}\n", "", frame);
     ++i;

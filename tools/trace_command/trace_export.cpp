@@ -7,6 +7,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "print/output_file.h"
+#include "print/say.h"
+#include "text/json_text.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 #include "trace/sample_account.h"
@@ -48,7 +51,7 @@ void put_lines(TraceInput& input, const Put& put) {
     else if (event.frees())
       put(fmt::format("f\t{:x}\n", key(event.block)));
   }
-  if (left_out != 0) fmt::print(stderr, "snug: {} event(s) of blocks that are not there were left out\n", left_out);
+  if (left_out != 0) say("snug: {} event(s) of blocks that are not there were left out\n", left_out);
 }
 
 void put_csv(TraceInput& input, const Put& put) {
@@ -89,7 +92,7 @@ class ChromeEvents {
 
  private:
   void put(const nlohmann::ordered_json& event) {
-    put_((is_first_ ? "\n" : ",\n") + event.dump());
+    put_((is_first_ ? "\n" : ",\n") + json_text(event));
     is_first_ = false;
   }
   std::uint32_t process_;
@@ -198,15 +201,10 @@ void export_trace(TraceInput& input, const std::string& format_name, const std::
   const NamedMeasure* measure = kMeasures;
   while (measure->name != weight) ++measure;
   if (!path.empty()) expect_other_file(input.path(), path);
-  std::FILE* const file = path.empty() ? stdout : std::fopen(path.c_str(), "we");
-  if (file == nullptr) throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)), EXIT_FAILURE);
-  format->put(input, measure->measure,
-              [file](const std::string& text) { std::fwrite(text.data(), 1, text.size(), file); });
-  const bool failed = std::ferror(file) != 0;
-  const bool flushed = (path.empty() ? std::fflush(file) : std::fclose(file)) == 0;
-  if (failed || !flushed)
-    throw UserError(fmt::format("cannot write {}", path.empty() ? "standard output" : "'" + path + "'"), EXIT_FAILURE);
-  fmt::print(stderr, "snug: {} loses: {}\n", format->name, format->loses);
+  OutputFile file(path.empty() ? kStandardOutput : path);
+  format->put(input, measure->measure, [&file](const std::string& text) { file.put(text); });
+  file.finish();
+  say("snug: {} loses: {}\n", format->name, format->loses);
 }
 
 }  // namespace snug::tool

@@ -4,6 +4,7 @@
 
 #include "input/imported_blocks.h"
 #include "input/line_trace.h"
+#include "print/say.h"
 #include "text/numbered_lines.h"
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -80,7 +81,8 @@ Examples:
 
 WrittenTrace import_trace(const std::string& path, const std::string& format_name, const std::string& output_path) {
   TextStream stream(path);
-  NumberedLines lines(stream.text(), stream.name());
+  constexpr std::size_t kLongestName = std::size_t{1} << 20;  // heaptrack's, of functions that are made by templates
+  NumberedLines lines(stream.text(), stream.name(), kLongestName);
   const ImportFormat& format = format_of(format_name, lines);
   expect_other_file(path, output_path);
   TraceOutput output(output_path, trace::TraceFileOptions{});
@@ -88,11 +90,11 @@ WrittenTrace import_trace(const std::string& path, const std::string& format_nam
   ImportedBlocks blocks(output.trace());
   format.read(lines, blocks);
   WrittenTrace written = output.finish();
-  fmt::print(stderr, "snug: {} says nothing of: {}\n", format.name, format.lacks);
+  say("snug: {} says nothing of: {}\n", format.name, format.lacks);
   if (blocks.found() != 0)
-    fmt::print(stderr, "snug: {}: {} block(s) were there before the trace began\n", printable(path), blocks.found());
+    say("snug: {}: {} block(s) were there before the trace began\n", printable(path), blocks.found());
   if (blocks.missing_frees() != 0)
-    fmt::print(stderr, "snug: {}: {} free(s) are missing, and made up\n", printable(path), blocks.missing_frees());
+    say("snug: {}: {} free(s) are missing, and made up\n", printable(path), blocks.missing_frees());
   return written;
 }
 

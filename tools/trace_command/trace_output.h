@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "input/trace_input.h"
+#include "print/output_file.h"
 #include "trace/trace_file.h"
 
 namespace snug::tool {
@@ -31,21 +31,15 @@ class TraceOutput {
   TraceOutput(const std::string& path, const trace::TraceFileOptions& options);
   // Of the same process as `input`, from the same moment, with its facts.
   TraceOutput(const std::string& path, const TraceInput& input, trace::TraceFileOptions options = {});
-  ~TraceOutput();
-  TraceOutput(const TraceOutput&) = delete;
-  TraceOutput& operator=(const TraceOutput&) = delete;
-
   void add_facts(const std::string& facts) { trace_->add_facts(facts); }
   void add(const trace::Event& event) { trace_->add(event); }
   trace::TraceFile& trace() { return *trace_; }
-  // Ends the file and says so. Throws UserError if it could not be written.
+  // Ends the file and says so. Throws UserError if it could not be written. Without it there is no file.
   WrittenTrace finish();
-  // Takes away the file, of which nothing is good; a device stays.
-  void discard();
 
  private:
   std::string path_;
-  std::FILE* file_;
+  OutputFile file_;
   std::unique_ptr<trace::TraceFile> trace_;
 };
 

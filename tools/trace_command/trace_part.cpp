@@ -68,7 +68,6 @@ void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, 
     // A stretch of the trace's order, in which time may fall by a little from one thread to another.
     if (to.is_before(event, place)) {
       if (has_begun || from.time == 0) return;  // what comes before --to may be nothing
-      output.discard();
       throw UserError(fmt::format("{}: no event lies between --from and --to", printable(input.path())));
     }
     if (!has_begun && !from.is_before(event, place)) {
@@ -82,7 +81,6 @@ void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, 
     output.add(event);
   }
   if (has_begun) return;
-  output.discard();
   throw UserError(fmt::format("{}: it ends before --from: its last event is at {} s", printable(input.path()),
                               seconds_of(before.last_time())));
 }

@@ -1,0 +1,149 @@
+"""What the tool has inherited and what it writes to: streams that are closed or full, files that stay as they were until
+there is a whole new one, SIGCHLD that a supervisor ignores, and bytes that are no UTF-8."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from tool_under_test import ALLOCATING, LIBRARY, SHELL, TOOL, clean_environment, snug
+
+BYTES = b"caf\xe9 \x1b[31m"  # Latin-1, and a sequence that a terminal obeys
+COMPARED = (TOOL, "run", "--library", LIBRARY, "--compare", "snug,glibc", "-n", "1", "--warmup", "0")
+
+
+def by_shell(line, *arguments):
+    """Runs a line with "$@" in it, so that the shell closes or redirects what the tool inherits."""
+    return subprocess.run([SHELL, "-c", line, SHELL, *arguments], env=clean_environment(), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+
+
+class StreamsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_standard_error_that_is_full_loses_lines_alone(self):
+        self.assertEqual(by_shell('"$@" 2>/dev/full', TOOL, "rnu").returncode, 2)
+        compared = by_shell('"$@" 2>/dev/full', *COMPARED, ALLOCATING, "10")
+        self.assertEqual(compared.returncode, 0)
+        self.assertIn("glibc", compared.stdout)
+
+    def test_standard_output_that_is_full_is_a_failure(self):
+        file = self.folder / "c.json"
+        for arguments in ((*COMPARED, ALLOCATING, "10"), (*COMPARED, f"--json={file}", ALLOCATING, "10")):
+            run = by_shell('"$@" >/dev/full', *arguments)
+            self.assertEqual(run.returncode, 1)
+            self.assertIn("snug: cannot write to standard output: No space left on device\n", run.stderr)
+        self.assertEqual(json.loads(file.read_text())["clean"], True)
+
+    def test_what_is_closed_is_no_file_of_the_tools(self):
+        file = self.folder / "c.json"
+        for closed in ("2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+            file.unlink(missing_ok=True)
+            by_shell(f'"$@" {closed}', *COMPARED, f"--json={file}", ALLOCATING, "10")
+            self.assertEqual(json.loads(file.read_text())["clean"], True, closed)
+
+    def test_a_program_finds_closed_what_was_closed(self):
+        run = by_shell('"$@" <&-', TOOL, "run", "--library", LIBRARY, "--report", SHELL, "-c", "ls /proc/self/fd/0")
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("/proc/self/fd/0", run.stderr)
+
+    def test_a_file_stays_as_it_was_until_the_new_one_is_whole(self):
+        file = self.folder / "c.json"
+        file.write_text("before")
+        run = snug(*COMPARED[1:], f"--json={file}", "--", "/nowhere/at/all")
+        self.assertEqual(run.returncode, 127, run.stderr)
+        self.assertEqual(file.read_text(), "before")
+        self.assertEqual(os.listdir(self.folder), ["c.json"])
+        link = self.folder / "link"
+        link.symlink_to(file)
+        self.assertEqual(snug(*COMPARED[1:], f"--json={link}", ALLOCATING, "10").returncode, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertTrue(json.loads(file.read_text())["clean"])
+
+    def test_bytes_that_are_no_text(self):
+        script = self.folder / "fails"
+        script.write_bytes(b"#!/bin/sh\nprintf '" + BYTES + b"' >&2\nexit 3\n")
+        script.chmod(0o755)
+        file = self.folder / "c.json"
+        run = snug(*COMPARED[1:], f"--json={file}", "--", str(script))
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("caf? ?[31m", run.stdout + run.stderr)
+        self.assertNotIn("\x1b", run.stdout + run.stderr)
+        self.assertIn("caf? ?[31m", file.read_text())
+
+    def test_a_status_counts_though_sigchld_is_ignored(self):
+        def ignore():
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+        def run(*arguments):
+            return subprocess.run([TOOL, *arguments], env=clean_environment(), stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, check=False, preexec_fn=ignore)
+
+        program = (SHELL, "-c", "trap; grep ^SigIgn: /proc/self/status >&2; exit 7")
+        inherited = subprocess.run(program, capture_output=True, text=True, check=False, preexec_fn=ignore).stderr
+        for command in (("run", "--library", LIBRARY), ("run", "--library", LIBRARY, "--report"),
+                        ("record", "--library", LIBRARY, "-o", str(self.folder / "t.trace"), "--force")):
+            ended = run(*command, "--", *program)
+            self.assertEqual(ended.returncode, 7, (command, ended.stderr))
+            self.assertIn(inherited, ended.stderr)
+        measured = json.loads(run("measure", "--library", LIBRARY, "--json", "-", "--", ALLOCATING, "100000").stdout)
+        self.assertGreater(measured["cost"]["peak_rss_bytes"], 1 << 20)
+
+    def test_json_of_a_recording_stands_behind_the_programs_output(self):
+        log = self.folder / "log"
+        log.write_text("before\n")
+        run = by_shell(f'"$@" >>{log}', TOOL, "record", "--library", LIBRARY, "-o", str(self.folder / "t.trace"),
+                       "--json", "-", ALLOCATING, "10")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        before, printed, said = log.read_text().split("\n", 2)
+        self.assertEqual((before, printed), ("before", "10"))
+        self.assertEqual(len(json.loads(said)["processes"]), 1)
+
+    def test_json_of_a_recording_is_not_the_recording(self):
+        file = self.folder / "t.trace"
+        run = snug("record", "--library", LIBRARY, "-o", str(file), "--json", str(file), ALLOCATING, "10")
+        self.assertEqual((run.returncode, run.stderr), (2, f"snug: -o and --json name one file, '{file}'\n"))
+
+    def test_a_failed_conversion_leaves_the_last_one(self):
+        trace, stacks = self.folder / "t.trace", self.folder / "t.stacks"
+        self.assertEqual(snug("record", "--library", LIBRARY, "-o", str(trace), ALLOCATING, "10").returncode, 0)
+        stacks.write_text("before")
+        run = snug("trace", "export", str(trace), "--to", "collapsed", "-o", str(stacks))
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertEqual(stacks.read_text(), "before")
+        bad = self.folder / "bad.lines"
+        bad.write_text("a\t1\t8\nf\t2\n")
+        trace.write_text("before")
+        self.assertEqual(snug("trace", "import", "--from", "lines", str(bad), "-o", str(trace)).returncode, 2)
+        self.assertEqual(trace.read_text(), "before")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["bad.lines", "t.stacks", "t.trace"])
+
+    def test_a_name_of_a_function_may_be_long(self):
+        lines = self.folder / "long.lines"
+        lines.write_text(f"# {'x' * 100000}\na\t1\t8\n")
+        trace = self.folder / "t.trace"
+        run = snug("trace", "import", "--from", "lines", str(lines), "-o", str(trace))
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def test_a_limit_on_the_length_of_files_is_told(self):
+        trace = self.folder / "t.trace"
+        self.assertEqual(snug("record", "--library", LIBRARY, "-o", str(trace), ALLOCATING, "10").returncode, 0)
+        run = by_shell('ulimit -f 100; "$@"', TOOL, "replay", "--library", LIBRARY, str(trace), "-n", "1")
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("cannot share memory with the replayer: File too large", run.stderr)
+
+    def test_a_moment_that_is_next_to_nothing(self):
+        trace = self.folder / "t.trace"
+        self.assertEqual(snug("record", "--library", LIBRARY, "-o", str(trace), ALLOCATING, "10").returncode, 0)
+        run = snug("trace", "head", "-n", "1", "--at", "1e-400", str(trace))
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
