@@ -8,9 +8,9 @@
  * A block of a heap is freed as any other, by free() or snug_free(), from any thread, or stays until the heap is
  * destroyed. snug_realloc() and realloc() keep a block in its heap. C++'s delete takes it as well, but with
  * sized_delete:trust. Blocks of different heaps share no OS page of up to 16 KiB. snug_get_stats(), snug_malloc_trim()
- * and snug_check() see all heaps; the profile (snug/profile.h) sees their large blocks alone. check:on looks
- * at their blocks as at malloc's, and names the heap of one that is used after its heap was destroyed; delete is for
- * blocks of new in a scope then.
+ * and snug_check() see all heaps, the first but those in a region; the profile (snug/profile.h) sees their large blocks
+ * alone, and of those in a region none. check:on looks at their blocks as at malloc's, and names the heap of one that
+ * is used after its heap was destroyed; delete is for blocks of new in a scope then.
  *
  * Any thread may use any heap at any time. Where a function says that it has the heap for itself, no other thread may
  * be using the heap or freeing a block of it meanwhile. A thread that uses a heap often has a cache of free blocks for

@@ -43,7 +43,7 @@ SNUG_API void* snug_reallocarray(void* block, size_t count, size_t size);
 SNUG_API void snug_free(void* block);
 /* C23: `size` is the size requested of malloc, calloc or realloc. It is checked only with check:on. */
 SNUG_API void snug_free_sized(void* block, size_t size);
-/* C23: `alignment` and `size` are those requested of aligned_alloc. They are checked only with check:on. */
+/* C23: `alignment` and `size` are those requested of aligned_alloc. The size is checked only with check:on. */
 SNUG_API void snug_free_aligned_sized(void* block, size_t alignment, size_t size);
 SNUG_API void* snug_aligned_alloc(size_t alignment, size_t size);
 SNUG_API int snug_posix_memalign(void** block, size_t alignment, size_t size);
@@ -172,7 +172,7 @@ struct snug_stats {
   uint64_t threads;         /* threads that hold a heap now */
   uint64_t heaps_abandoned; /* heaps left by dead threads, waiting for adoption */
   uint64_t retain;          /* the most bytes of empty pages kept, bytes of freed large blocks: what SNUG_CONF says, */
-  uint64_t retain_large;    /* or a 32nd of the memory that the process may have, looked at once 8 MiB are in use; a */
+  uint64_t retain_large;    /* or a 32nd of the memory that the process may have, looked at as the heap starts; a */
   /* 16th while snug's background thread is there, for `purge_after`, of what was in use of late */
 };
 
