@@ -50,7 +50,7 @@ test: ## install what is missing, build, run the tests that tell whether the lib
 	@scripts/setup build test$(if $(TESTS), test-all)
 	@scripts/run_tests release $(if $(TESTS),--only $(TESTS))
 	@scripts/check_symbols $(BUILD)
-	@echo "make test: ok: tests $$(cat $(BUILD)/summary$(if $(TESTS),-$(TESTS)).txt); symbols hold"
+	@echo "make test: ok: tests $$(cat $(BUILD)/summary$(if $(TESTS),-$(subst /,-,$(TESTS))).txt); symbols hold"
 
 test-all: ## the same with every test there is, and the rules of the house
 	@scripts/setup build test test-all

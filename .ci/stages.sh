@@ -60,12 +60,18 @@ trap end_what_is_beside EXIT
 
 shell_scripts() {
   local file first
-  local -a scripts=()
-  while IFS= read -r -d '' file; do
+  local -a listed scripts=()
+  mapfile -d '' -t listed < <(git ls-files -z)
+  wait "$!" || return 1
+  for file in "${listed[@]}"; do
     [[ -f $file ]] || continue
     IFS= read -r first <"$file" || true
     case $first in '#!'*bash | '#!'*/sh) scripts+=("$file") ;; esac
-  done < <(git ls-files -z)
+  done
+  if ((${#scripts[@]} == 0)); then
+    echo "shell scripts: git lists none" >&2
+    return 1
+  fi
   scripts+=(.ci/stages.sh)
   for file in "${scripts[@]}"; do
     bash -n "$file" || return 1

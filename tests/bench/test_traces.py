@@ -121,7 +121,7 @@ class ScriptTest(InFolder):
         folder = self.folder / "bin"
         folder.mkdir()
         session = self.folder / "session"
-        (folder / "sqlite3").write_text(f"#!/bin/sh\necho $SNUG_RECORD >{session}\nexec sleep 100\n")
+        (folder / "sqlite3").write_text(f"#!/bin/sh\necho $SNUG_RECORD >{session}\nexec sleep 3600\n")
         (folder / "sqlite3").chmod(0o755)
         with subprocess.Popen([SCRIPT, "--build", BUILD, "--out", self.folder / "new", "sqlite"],
                               env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}, stdout=subprocess.DEVNULL,

@@ -18,6 +18,8 @@
 #include <string_view>
 #include <thread>
 
+#include "waiting.h"
+
 namespace {
 
 std::atomic<int> accept_error{0};  // 0: none
@@ -151,17 +153,6 @@ TEST_F(ServerTest, WhereThereAreNoFilesClientsWait) {
   EXPECT_EQ(Connection(port()).ping(), kPong);
 }
 
-// Within ten minutes, far longer than any machine takes.
-template <class Condition>
-bool comes_true(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(10);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
 class FullServerTest : public ServerTest {
  protected:
   FullServerTest() : ServerTest(std::size_t{5} << 20) {}
@@ -179,13 +170,13 @@ TEST_F(FullServerTest, TheClientThatHoldsMostGoes) {
   const std::size_t before = asks.buffers();
   Connection first(port());
   first.send(half("a"));
-  EXPECT_TRUE(comes_true([&] { return asks.buffers() >= before + kValue / 2; }));
+  EXPECT_TRUE(support::comes_true([&] { return asks.buffers() >= before + kValue / 2; }));
   Connection second(port());
   second.send(half("b") + std::string(kValue / 2 - 1, 'v'));
   EXPECT_EQ(second.receive(1), "");
   first.send(std::string(kValue / 2, 'v') + "\r\n");
   EXPECT_EQ(first.receive(5), "+OK\r\n");
-  EXPECT_TRUE(comes_true([&] { return asks.buffers() < before + (std::size_t{1} << 20); }));
+  EXPECT_TRUE(support::comes_true([&] { return asks.buffers() < before + (std::size_t{1} << 20); }));
 }
 
 }  // namespace

@@ -141,12 +141,11 @@ int mostly_freed(bool trims) {
   for (std::size_t i = kBlocks; i-- > 1;) std::swap(blocks[i], blocks[random_below(i + 1)]);
   for (std::size_t i = kBlocks / 10; i < kBlocks; ++i) std::free(blocks[i]);
   if (trims) malloc_trim(0);
-  // The background thread gives back what has lain for a second; a busy machine lets it wait.
-  for (int seconds = 0; !trims && seconds < 20 && (seconds < 2 || resident() - before > 430'000'000); ++seconds)
-    sleep(1);
+  // The background thread gives back what has lain for a second; a busy machine lets it wait, for minutes.
+  for (int looks = 0; !trims && looks < 30'000 && resident() - before > 430'000'000; ++looks) usleep(20'000);
   const std::size_t left = resident() - before;
   const int wrong = within(trims ? "KB in memory for a tenth of 2 million blocks, trimmed"
-                                 : "KB in memory for a tenth of 2 million blocks, two seconds later and more",
+                                 : "KB in memory for a tenth of 2 million blocks, some time later",
                            left / 1000, 430'000);
   if (!trims) return wrong;
   // What was left empty in between serves others: of the class of 640 bytes no more than they are. That is 257 MB, by

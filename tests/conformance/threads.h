@@ -12,6 +12,9 @@
 #include <ctime>
 
 #include "subject.h"
+#include "waiting.h"
+
+using support::comes_true;
 
 inline void sleep_for(long milliseconds) {
   timespec left{milliseconds / 1000, milliseconds % 1000 * 1000000};
@@ -32,17 +35,6 @@ inline std::size_t thread_count() {
     if (task->d_name[0] != '.') ++count;
   closedir(tasks);
   return count;
-}
-
-// Whether it does in ten minutes or more: so long a busy machine may keep a thread from running that else takes
-// milliseconds. Looks are counted, as the process may be stopped as a whole.
-template <class Condition>
-bool comes_true(Condition condition, int looks = 30'000) {
-  while (!condition()) {
-    if (--looks == 0) return false;
-    sleep_for(20);
-  }
-  return true;
 }
 
 inline bool has_threads(std::size_t count) {

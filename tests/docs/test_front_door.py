@@ -183,7 +183,7 @@ class CommandTest(unittest.TestCase):
             interruption = threading.Thread(target=interrupt)
             interruption.start()
             with self.assertRaises(KeyboardInterrupt):
-                measure.output_of(["sh", "-c", f"exec 3>{pipe}; sleep 60 & wait"], ROOT)
+                measure.output_of(["sh", "-c", f"exec 3>{pipe}; sleep 3600 & wait"], ROOT)
             self.assertTrue(select.select(reading, [], [])[0])
             os.close(reading[0])
 

@@ -4,8 +4,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from ctest_status import main  # noqa: E402
 
 COMPLETION = Path(os.environ["SNUG_SOURCE"]) / "tools" / "completion"
 TOOL = str(Path(os.environ["SNUG_BUILD"]) / "bin" / "snug")
@@ -81,7 +85,7 @@ class Completion:
         self.assertTrue(next(iter(self.offered("run", "--", "ls", "-"))).startswith("command "))
 
 
-@unittest.skipIf(shutil.which("bash") is None, "bash is not installed")
+@unittest.skipIf(shutil.which("bash") is None and "CI" not in os.environ, "bash is not installed")
 class Bash(Completion, unittest.TestCase):
     def offered(self, *words):
         said = output("bash", "--norc", "-c", BASH, str(COMPLETION / "snug.bash"), TOOL, *words)
@@ -91,7 +95,7 @@ class Bash(Completion, unittest.TestCase):
         self.assertEqual(self.offered("run", "--compare", "glibc,tb"), {"glibc,tbbmalloc"})
 
 
-@unittest.skipIf(shutil.which("zsh") is None, "zsh is not installed")
+@unittest.skipIf(shutil.which("zsh") is None and "CI" not in os.environ, "zsh is not installed")
 class Zsh(Completion, unittest.TestCase):
     def offered(self, *words):
         said = output("zsh", "-f", "-c", ZSH, "zsh", str(COMPLETION / "_snug"), TOOL, *words)
@@ -102,4 +106,4 @@ class Zsh(Completion, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -14,6 +14,10 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from processes import wait_until_asked  # noqa: E402
 
 MIB = 1 << 20
 # By how much the last quarter's median may be above the second quarter's.
@@ -60,13 +64,6 @@ class Server:
             sys.exit(f"the server ended with {self.child.returncode}")
 
 
-def wait_until_asked(server):
-    """The control thread starts with a slow allocation of the process, in a thread of its own."""
-    while "snug-control\n" not in [open(f"/proc/{server.child.pid}/task/{task}/comm", encoding="ascii").read()
-                                   for task in os.listdir(f"/proc/{server.child.pid}/task")]:
-        time.sleep(0.05)
-
-
 def read_for(server, seconds):
     readings, begin = [], time.monotonic()
     while time.monotonic() < begin + seconds or len(readings) < READINGS:
@@ -99,7 +96,7 @@ def judged(readings):
 
 def main(tool, library, program, seconds, *words):
     server = Server(tool, library, program, words)
-    wait_until_asked(server)
+    wait_until_asked(server.child.pid)
     readings = read_for(server, float(seconds))
     server.end()
     used = os.times()

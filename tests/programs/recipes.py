@@ -16,11 +16,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "loads" / "programs"))
-from jemalloc_calls import calls_jemalloc  # from the folder just named
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from jemalloc_calls import calls_jemalloc  # from the first of the folders just named
+from processes import HANGS, children_of, free_port, threads_of  # from the second
 from service import fail, need, skip
 
 PAGE_LIBRARIES = "/usr/local/lib/"  # where the page has libsnug.so
@@ -99,16 +102,18 @@ class Bench:
     def maps(self, process: int) -> bool:
         return str(self.library) in mappings(process)
 
-    def expect_in(self, processes: list[int], at_least: int) -> None:
-        """All of a server's processes that still run have the library. One that begins or ends has it not yet or no more:
-        such a one is looked at again."""
-        for look in range(3):
-            alive = {process: text for process in processes if (text := mappings(process))}
+    def expect_in(self, processes: Callable[[], list[int]], at_least: int) -> None:
+        """All of a server's processes that run have the library. One that begins or ends has it not yet or no more:
+        they are listed and looked at again."""
+        until = time.monotonic() + HANGS
+        while True:
+            alive = {process: text for process in processes() if (text := mappings(process))}
             without = [process for process, text in alive.items() if str(self.library) not in text]
             if len(alive) >= at_least and not without:
                 return
-            time.sleep(0.3 * (look < 2))
-        fail(f"of the processes {list(alive)} there are fewer than {at_least}, or these are without snug: {without}")
+            if time.monotonic() > until:
+                fail(f"of the processes {list(alive)} there are fewer than {at_least}, or without snug are {without}")
+            time.sleep(0.05)
 
 
 def mappings(process: int) -> str:
@@ -116,16 +121,6 @@ def mappings(process: int) -> str:
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{process}/maps").read_text()
     return ""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def children(process: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 class Server:
@@ -162,7 +157,7 @@ class Server:
         fail(f"the server does not listen: {self.log.read_text()[-1000:]}")
 
     def family(self) -> list[int]:
-        return [self.process.pid, *children(self.process.pid)]
+        return [self.process.pid, *children_of(self.process.pid)]
 
     def stop(self, how: signal.Signals) -> None:
         self.process.send_signal(how)
@@ -228,7 +223,7 @@ def try_nginx(bench: Bench) -> None:
         for _ in range(200):
             if "served by nginx" not in fetch(port, "/index.html"):
                 fail("nginx does not answer")
-        bench.expect_in(server.family(), at_least=3)
+        bench.expect_in(server.family, at_least=3)
         server.stop(signal.SIGQUIT)
     bench.expect_served("", 1000)  # nginx overwrites its name.
 
@@ -253,7 +248,7 @@ def try_postgresql(bench: Bench) -> None:
                                   capture_output=True, text=True).stdout
         if said != "100000\n":
             fail(f"PostgreSQL answers {said!r}")
-        bench.expect_in(server.family(), at_least=3)
+        bench.expect_in(server.family, at_least=3)
         server.stop(signal.SIGINT)
     bench.expect_served("", 10_000)
 
@@ -276,7 +271,7 @@ def try_redis_on(bench: Bench, text: str, server_program: str, benchmark: str, c
                 "--bind", "127.0.0.1", "--save", "", "--dir", str(bench.folder)) as server:
         subprocess.run([benchmark, "-p", str(port), "-q", "-n", "40000", "-r", "40000", "-d", "300", "-t", "set"], check=True,
                        stdout=subprocess.DEVNULL)
-        threads = [path.read_text().strip() for path in Path(f"/proc/{server.process.pid}/task").glob("*/comm")]
+        threads = threads_of(server.process.pid)
         # The background thread has the name of the thread that started it.
         if "snug-idle" not in threads or not bench.maps(server.process.pid):
             fail(f"Redis is without snug: {threads}")

@@ -11,16 +11,12 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "loads" / "programs"))
-from jemalloc_calls import with_jemalloc_calls  # from the folder just named
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from jemalloc_calls import with_jemalloc_calls  # from the first of the folders just named
+from processes import free_port  # from the second
 from service import Allocator, Trial, fail, libraries_from_arguments, need
 
 REQUESTS = 40_000
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def fixed_script() -> str:

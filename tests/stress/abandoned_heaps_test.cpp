@@ -1,5 +1,6 @@
 // Heaps of threads that have ended with live blocks in them are adopted by other threads, which reuse their memory.
 #include <algorithm>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -16,10 +17,12 @@ constexpr unsigned kBlocksEach = 2000;
 // All of these threads are alive at once, so that each has a heap of its own, and die with live blocks.
 std::vector<std::vector<Stamp*>> leave_behind(unsigned threads_wanted, size_t length) {
   std::vector<std::vector<Stamp*>> left(threads_wanted);
+  std::latch all_have_theirs(threads_wanted);
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < threads_wanted; ++i) {
-    threads.emplace_back([&left, i, length] {
+    threads.emplace_back([&left, &all_have_theirs, i, length] {
       for (unsigned k = 0; k < kBlocksEach; ++k) left[i].push_back(make_stamped(i, k, length));
+      all_have_theirs.arrive_and_wait();
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -6,15 +6,13 @@
 
 #include <snug/snug.h>
 
+#include "asked_now.h"
+
 namespace snug::stress {
 
 inline constexpr uint64_t kFewHeaps = 16;
 
-inline snug_stats stats_now() {
-  snug_stats stats{};
-  snug_get_stats(&stats);
-  return stats;
-}
+using support::stats_now;
 
 inline void expect_quiet(const snug_stats& before) {
   const char* const broken = snug_check(1);

@@ -29,6 +29,8 @@ bool owns(const char* function);
 
 // snug's own statistics; false where the subject is not snug.
 bool take_stats(snug_stats& stats);
+// snug_set(); false where the subject is not snug, or refuses.
+bool set(const char* settings);
 // snug_check(1): null if every invariant holds, or if the subject is not snug.
 const char* check();
 

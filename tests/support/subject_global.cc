@@ -59,6 +59,11 @@ bool take_stats(snug_stats& stats) {
   return get != nullptr && get(&stats) == 0;
 }
 
+bool set(const char* settings) {
+  auto* change = resolve<decltype(snug_set)>("snug_set");
+  return change != nullptr && change(settings) == 0;
+}
+
 const char* check() {
   auto* all = resolve<decltype(snug_check)>("snug_check");
   return all != nullptr ? all(1) : nullptr;

@@ -9,6 +9,7 @@ const char* name() { return "snug"; }
 const char* object() { return "libsnug.a"; }
 bool owns(const char*) { return true; }
 bool take_stats(snug_stats& stats) { return snug_get_stats(&stats) == 0; }
+bool set(const char* settings) { return snug_set(settings) == 0; }
 const char* check() { return snug_check(1); }
 
 void* malloc(std::size_t size) { return snug_malloc(size); }

@@ -11,14 +11,12 @@ import signal
 import socket
 import struct
 import subprocess
-import threading
 import time
 import unittest
 import urllib.error
 import urllib.request
-from pathlib import Path
 
-from tool_under_test import LIBRARY, TOOL, clean_environment, snug
+from tool_under_test import HANGS, LIBRARY, TOOL, clean_environment, snug, wait_for, wait_until_asked
 
 PUBLISHED = os.environ["PUBLISHED"]
 NAME = os.path.basename(PUBLISHED)
@@ -35,23 +33,29 @@ def process(mode, conf="publish:on", library=LIBRARY):
     try:
         assert child.stdout.readline() == "ready\n", mode
         child.said = child.stdout.readline().strip() if mode == "fork" else ""
-        if mode != "leaves":
-            wait_until_asked(child.pid, conf)
+        if mode != "leaves" and "publish:on" in conf:
+            wait_until_asked(child.pid)
         yield child
     finally:
         child.send_signal(signal.SIGCONT)
-        child.communicate(timeout=60)
+        child.communicate(timeout=HANGS)
 
 
-def wait_until_asked(pid, conf):
-    """The control thread starts with a slow allocation of the process, in a thread of its own."""
-    if "publish:on" not in conf:
-        return
-    for _ in range(200):
-        if "snug-control\n" in [comm.read_text() for comm in Path(f"/proc/{pid}/task").glob("*/comm")]:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"process {pid} has no control thread")
+def stop(child):
+    """Until each of its threads has stopped: one that has not yet may answer."""
+    child.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+
+
+def kill(child):
+    """Until it has ended; it stays a zombie."""
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+
+def word_of(page, offset):
+    """Of the page's head: 16 requests, 20 answers, 24 command."""
+    return struct.unpack("<I", os.pread(page, 4, offset))[0]
 
 
 def page_of(pid):
@@ -77,8 +81,14 @@ class LiveTest(unittest.TestCase):
         return json.loads(asked.stdout)
 
     def test_says_what_the_process_has(self):
-        with process("work") as child:
+        def all_there():
+            """Not before each thread holds its blocks: it may have begun after the process was ready."""
             its = self.statistics(child.pid, "--memory")
+            live = {c["size"]: c["live"] for c in its["classes"]}
+            return its if live.get(320, 0) >= 3 * 2000 - 20 else None
+
+        with process("work") as child:
+            its = wait_for(all_there, "the blocks of three threads")
             self.assertEqual((its["pid"], its["program"], its["schema"]), (child.pid, NAME, "snug.statistics/1"))
             self.assertGreater(its["bytes_in_use"], WORK_BYTES)
             self.assertLess(its["bytes_in_use"], WORK_BYTES * 1.2)
@@ -102,7 +112,7 @@ class LiveTest(unittest.TestCase):
     def test_a_child_of_a_fork_has_a_page_of_its_own(self):
         with process("fork") as parent:
             child = int(parent.said)
-            wait_until_asked(child, "publish:on")
+            wait_until_asked(child)
             self.assertEqual(self.statistics(child)["pid"], child)
             self.assertEqual(self.statistics(parent.pid)["pid"], parent.pid)
             both = snug("stats", "--json", str(parent.pid), str(child))
@@ -159,13 +169,7 @@ class LiveTest(unittest.TestCase):
             self.assert_refused(snug("profile", str(child.pid)), child.pid, "never profiled")
             self.assertEqual(snug("ctl", str(child.pid), "profile", "on", "4K").returncode, 0)
             self.assertEqual(self.statistics(child.pid)["profile"], 4096)
-            shown = ""
-            for _ in range(100):
-                shown = snug("profile", str(child.pid)).stdout
-                if "hold < replace" in shown:
-                    break
-                time.sleep(0.05)
-            self.assertIn("hold < replace", shown)
+            wait_for(lambda: "hold < replace" in snug("profile", str(child.pid)).stdout, "a sample of a thread")
             self.assertEqual(snug("ctl", str(child.pid), "profile", "off").returncode, 0)
             self.assertEqual(self.statistics(child.pid)["profile"], 0)
             for words in (["profile", "on", "1"], ["profile", "on", "much"]):
@@ -182,11 +186,15 @@ class LiveTest(unittest.TestCase):
                              for look in every.split("mallocs/s")[1:]]
             self.assertEqual(first.split().count("-"), 3, "one look tells no rate")
             self.assertEqual(second.split().count("-"), 0)
-            looks = snug("top", "-n", "2", "-d", "0.2", "--json", str(child.pid)).stdout.splitlines()
-            first, second = [json.loads(look)["processes"][0] for look in looks]
-            self.assertEqual((first["pid"], "a_second" in first), (child.pid, False))
-            self.assertGreater(second["a_second"]["allocations"], 0)
-            self.assertGreater(second["resident_bytes"], 0)
+
+            def allocations_a_second():
+                looks = snug("top", "-n", "2", "-d", "0.2", "--json", str(child.pid)).stdout.splitlines()
+                first, second = [json.loads(look)["processes"][0] for look in looks]
+                self.assertEqual((first["pid"], "a_second" in first), (child.pid, False))
+                self.assertGreater(second["resident_bytes"], 0)
+                return second["a_second"]["allocations"]
+            # Between two looks a busy machine may let no thread of the process run.
+            self.assertGreater(wait_for(allocations_a_second, "a rate of allocations"), 0)
 
     def test_prometheus_reads_it(self):
         with process("work") as child:
@@ -241,19 +249,37 @@ class LiveTest(unittest.TestCase):
                 self.skipTest("the tool lies where nobody may look")
             self.assert_refused(asked, child.pid, "another user's")
 
-    def test_a_stopped_process_and_one_that_is_killed_meanwhile(self):
+    def test_a_stopped_process_and_one_that_has_ended(self):
         with process("work") as child:
-            child.send_signal(signal.SIGSTOP)
-            killer = threading.Timer(1, child.kill)
-            killer.start()
+            stop(child)
             self.assert_refused(snug("ctl", str(child.pid), "set", "purge_after:77"), child.pid, "it is stopped")
             page = page_of(child.pid)
-            self.assertEqual(os.pread(page, 4, 24), b"\xff" * 4, "withdrawn")
+            self.assertEqual(word_of(page, 24), 0xffffffff, "withdrawn")
             os.close(page)
-            killer.join()
-            while not Path(f"/proc/{child.pid}/status").read_text().split("State:")[1].strip().startswith("Z"):
-                time.sleep(0.01)
+            kill(child)
             self.assert_refused(snug("stats", str(child.pid)), child.pid, "it has ended")
+
+    def test_a_process_that_is_killed_while_it_is_asked(self):
+        def asked_and_killed():
+            """Nothing if the tool had given up on the process, as on one that is stopped, when that was killed."""
+            with process("work") as child:
+                stop(child)
+                page = page_of(child.pid)
+                before = word_of(page, 16)
+                command = [TOOL, "ctl", str(child.pid), "set", "purge_after:77"]
+                with subprocess.Popen(command, env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True) as tool:
+                    while word_of(page, 16) == before and tool.poll() is None:
+                        time.sleep(0.001)
+                    kill(child)
+                    said = tool.communicate()
+                os.close(page)
+            if "it is stopped" in said[1]:
+                return None
+            return child.pid, subprocess.CompletedProcess(tool.args, tool.returncode, *said)
+
+        pid, asked = wait_for(asked_and_killed, "a process that is killed before the tool gives up")
+        self.assert_refused(asked, pid, "it has ended")
 
     def test_a_process_outlives_its_main_thread_without_the_control_thread(self):
         with process("leaves") as child:
@@ -278,14 +304,10 @@ class LiveTest(unittest.TestCase):
             self.assertGreater(self.statistics(child.pid)["bytes_in_use"], WORK_BYTES)
 
     def ask_anew(self, page):
-        request = (struct.unpack("<I", os.pread(page, 4, 16))[0] + 1) & 0xffffffff
+        request = (word_of(page, 16) + 1) & 0xffffffff
         os.pwrite(page, struct.pack("<I", request), 16)
         wake_word(page, 16)
-        for _ in range(400):
-            if struct.unpack("<I", os.pread(page, 4, 20))[0] == request:
-                return
-            time.sleep(0.01)
-        self.fail("no answer")
+        wait_for(lambda: word_of(page, 20) == request & 0x7fffffff, "an answer")  # the bit above is the process's own
 
 
 def wake_word(page, offset):

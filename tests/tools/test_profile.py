@@ -62,6 +62,14 @@ class ProfileTest(unittest.TestCase):
         self.assertEqual(self.of("large", "live"), 0)
         self.assertGreater(self.of("temporary", "allocated"), 0)
 
+    @unittest.skipUnless(HAS_SYMBOLIZER, "no symbolizer")
+    def test_what_came_and_went_is_shown_of_all_that_was_allocated(self) -> None:
+        for measure, *options in (("live",), ("allocated", "--allocated")):
+            shown = snug("profile", "--show", self.file, "-n", "1000", *options).stdout
+            self.assertTrue(shown.startswith(f"{measure}: "), shown)
+            self.assertEqual("temporary(unsigned long)" in shown, measure == "allocated", shown)
+        self.assertEqual(snug("profile", "--show", self.file, "--allocated", "--peak").returncode, 2)
+
     @unittest.skipUnless(HAS_TABLES, "no tables")
     @unittest.skipUnless(HAS_SYMBOLIZER, "no symbolizer")
     def test_all_callers_are_told_of_code_without_frame_pointers(self) -> None:

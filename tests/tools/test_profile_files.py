@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from tool_under_test import LIBRARY, clean_environment, snug
+from tool_under_test import LIBRARY, clean_environment, snug, threads_of
 
 PROFILED = os.environ["PROFILED"]
 PROFILED_ARCHIVE = os.environ["PROFILED_ARCHIVE"]
@@ -194,8 +194,7 @@ class ProfileFilesTest(unittest.TestCase):
         child.say("hold 8")
         child.send_signal(signal.SIGUSR2)
         child.await_file(1)
-        threads = {comm.read_text().strip() for comm in Path(f"/proc/{child.pid}/task").glob("*/comm")}
-        self.assertLessEqual({"snug-control", "snug-idle"}, threads)
+        self.assertLessEqual({"snug-control", "snug-idle"}, set(threads_of(child.pid)))
         self.assertNotIn("snug-control", " ".join(os.readlink(f"/proc/{child.pid}/fd/{n}") for n in os.listdir(f"/proc/{child.pid}/fd")))
         child.end()
 

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from tool_under_test import LIBRARY, TOOL, clean_environment, snug
+from tool_under_test import HANGS, LIBRARY, TOOL, clean_environment, free_port, snug
 
 SKIPPED = 77
 PUBLISHED = os.environ["PUBLISHED"]
@@ -42,7 +41,7 @@ def worker(folder, name):
 
 def end(child):
     with contextlib.suppress(BrokenPipeError):
-        child.communicate(timeout=60)
+        child.communicate(timeout=HANGS)
 
 
 class Prometheus:
@@ -52,9 +51,7 @@ class Prometheus:
         configuration = Path(folder, "prometheus.yml")
         configuration.write_text(CONFIGURATION.format(port=scraped), encoding="ascii")
         while True:  # another program may take the port meanwhile
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                self.port = free.getsockname()[1]
+            self.port = free_port()
             self.process = subprocess.Popen(
                 ["prometheus", f"--config.file={configuration}", f"--storage.tsdb.path={folder}/data",
                  f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=warn"], env=clean_environment(), cwd=folder)

@@ -176,7 +176,7 @@ class ReportTest(unittest.TestCase):
         self.assertIn("snug served", errors)
 
     def test_ends_by_the_signal_that_ended_the_program(self):
-        with self.listener("import time; print('ready', flush=True); time.sleep(60)") as process:
+        with self.listener("import time; print('ready', flush=True); time.sleep(3600)") as process:
             self.assertEqual(process.stdout.readline(), "ready\n")
             process.send_signal(signal.SIGHUP)
             process.communicate()

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -149,11 +151,35 @@ class PlantedFaults(Files):
         self.assertEqual(data["against"]["trace"]["program"].split()[1], "nothing")
         self.assertEqual(len(data["nodes"]["name"]), len(data["series"]))
 
+    def test_of_several_processes_of_another_recording_one_can_be_named(self):
+        both = self.path("both.trace")
+        process = snug("record", "--stacks", "-o", both, "--", "sh", "-c", f"{PLANTED} leak; {PLANTED} nothing")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        listed = json.loads(snug("trace", "info", both, "--json").stdout)["processes"]
+        for kind in ("leak", "nothing"):
+            [number] = [one["number"] for one in listed if one["arguments"] == f"{PLANTED} {kind}"]
+            data = self.data_of(self.recorded("leak"), "--against", both, "--against-process", str(number))
+            self.assertEqual(data["against"]["trace"]["program"].split()[1], kind)
+        refused = snug("report", self.recorded("leak"), "--against", both, "--against-process", "nobody")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("no process 'nobody' is in it", refused.stderr)
+
+    def test_at_recorded_speed_a_replay_takes_as_long_as_the_program(self):
+        trace = self.path("waits.trace")
+        program = "import time; first = bytearray(5 << 20); time.sleep(0.5); last = bytearray(6 << 20)"
+        process = snug("record", "-o", trace, "--", sys.executable, "-c", program)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        begin = time.monotonic()
+        process = snug("report", trace, "--json", "--recorded-speed", "--library", LIBRARY)
+        self.assertGreater(time.monotonic() - begin, 0.98, "on both allocators")
+        self.assertEqual(json.loads(process.stdout)["what_if"]["speed"], "recorded")
+
     def test_a_replay_shows_what_others_need_and_where_blocks_lie(self):
         process = snug("report", self.recorded("leak"), "--json", "--replay", "glibc", "--library", LIBRARY)
         data = json.loads(process.stdout)
         self.assertEqual([row["name"] for row in data["what_if"]["allocators"]], ["snug", "glibc"])
         self.assertTrue(all(row["ok"] for row in data["what_if"]["allocators"]), data["what_if"])
+        self.assertEqual(data["what_if"]["speed"], "full")
         parts = data["what_if"]["on_snug"]["parts"]
         self.assertEqual({len(part["bytes"]) for part in parts}, {len(data["what_if"]["on_snug"]["ns"])})
         of_rows = {len(column) for column in data["map"]["columns"]}

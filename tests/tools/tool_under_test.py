@@ -3,8 +3,12 @@
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from processes import HANGS, children_of, free_port, threads_of, wait_for, wait_until_asked  # noqa: E402, F401
 
 TOOL = os.environ["SNUG_TOOL"]
 LIBRARY = os.environ["SNUG_LIBRARY"]
@@ -46,12 +50,20 @@ def compare(allocators, *arguments, library=LIBRARY, **changes):
     return process, json.loads(text) if text else None
 
 
-def mallocs_in(file):
-    """How many calls of malloc a recording tells of by now, of all processes; one of which nothing can be read yet, of none."""
+def processes_in(file):
+    """What a recording tells by now of each process; one of which nothing can be read yet, of none."""
     check = subprocess.run([TOOL, "trace", "check", file, "--json"], capture_output=True, text=True, check=False)
     told = json.loads(check.stdout or "{}")
-    processes = told.get("processes", [told])
-    return sum(one.get("operations", {}).get("malloc", {}).get("events", 0) for one in processes)
+    return told.get("processes", [told])
+
+
+def events_in(file, operation):
+    """How many events of an operation it tells of by now, of all processes."""
+    return sum(one.get("operations", {}).get(operation, {}).get("events", 0) for one in processes_in(file))
+
+
+def mallocs_in(file):
+    return events_in(file, "malloc")
 
 
 def contender(comparison, name):

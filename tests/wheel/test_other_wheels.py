@@ -6,10 +6,14 @@ import re
 import runpy
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 import zipfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from ctest_status import main  # noqa: E402
 
 SOURCE = Path(os.environ["SNUG_SOURCE"])
 WHEELS = SOURCE / "build/wheels"
@@ -147,4 +151,4 @@ class GlibcArm(OtherWheel, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -55,13 +55,22 @@ def test_it_runs_to_its_end(grid):
     assert file.with_suffix(".md").exists() and file.with_suffix(".html").exists()
 
 
-def test_the_slow_one_is_the_slowest_and_the_hog_the_biggest(row):
+def test_the_hog_is_the_biggest(row):
     ran = [name for name, cell in row.cells.items() if not cell.failed]
     assert sorted(ran) == ["hog", "one", "slow", "snug", "two"]
-    assert max(ran, key=lambda name: row.sample(name, "time").median) == "slow"
     assert max(ran, key=lambda name: row.sample(name, "memory").median) == "hog"
-    assert row.word("slow", "time", "one") == "worse"
     assert row.word("hog", "memory", "one") == "worse"
+
+
+def test_the_slow_one_is_worse(tmp_path):
+    for number in range(8):
+        file = tmp_path / f"{number}.jsonl"
+        snug_bench("run", "churn", "-a", f"one={PLANTED['none']},slow={PLANTED['slow']}", "-n", "3", "--scale",
+                   str(0.004 * 2 ** number), "-t", "1", "-o", str(file), "--build", BUILD)
+        word = judge(read_results(file)).rows[0].word("slow", "time", "one")
+        if word != "unclear":  # else other programs had the processor for longer than these runs take
+            break
+    assert word == "worse"
 
 
 def test_two_names_of_one_allocator_are_not_told_apart(row):
@@ -123,19 +132,28 @@ def test_what_was_made_otherwise_is_measured_anew(grid, tmp_path):
     assert len(read_results(copy).runs) == 4
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_grid_goes_on(tmp_path, how):
-    file = tmp_path / "interrupted.jsonl"
-    words = ["run", "churn", "-a", f"one={PLANTED['none']}", "-n", "8", "--scale", "0.2", "-t", "1", "-o", str(file),
-             "--build", BUILD]
+def interrupted(file, how, scale):
+    """The words of a call that got the signal as soon as three of its nine runs were written, and its status."""
+    words = ["run", "churn", "-a", f"one={PLANTED['none']}", "-n", "8", "--scale", str(scale), "-t", "1",
+             "-o", str(file), "--build", BUILD]
     process = subprocess.Popen([sys.executable, "-m", "snug_bench.cli", *words], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     while (not file.exists() or len(file.read_text().splitlines()) < 4) and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(how)
     process.communicate()
-    assert process.returncode == 130
-    kept = len(read_results(file).runs)
+    return words, process.returncode
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_grid_goes_on(tmp_path, how):
+    for number in range(8):
+        file = tmp_path / f"interrupted{number}.jsonl"
+        words, status = interrupted(file, how, 0.2 * 2 ** number)
+        kept = len(read_results(file).runs)
+        if kept < 9:  # else it was done before the signal came, and runs that take longer have to be tried
+            break
+    assert status == 130
     assert 3 <= kept < 9
     again = snug_bench(*words)
     assert again.returncode == 0 and f"goes on with {kept} runs" in again.stderr

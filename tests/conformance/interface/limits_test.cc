@@ -1,11 +1,14 @@
 // limits_test.cc: what limits.h says of limits on memory, and of the program's callbacks.
+#include "asked_now.h"
 #include "pattern.h"
 #include "sizes.h"
 
 #include <gtest/gtest.h>
 #include <snug/limits.h>
+#include <snug/snug.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -14,13 +17,7 @@ namespace {
 
 using sizes::kKiB;
 using sizes::kMiB;
-
-snug_limits limits_now() {
-  snug_limits limits{};
-  limits.size = sizeof limits;
-  EXPECT_EQ(snug_get_limits(&limits), 0);
-  return limits;
-}
+using support::limits_now;
 
 void set_limits(std::uint64_t limit, std::uint64_t soft_limit) {
   const auto text = [](std::uint64_t bytes) { return bytes == 0 ? std::string("off") : std::to_string(bytes); };
@@ -150,6 +147,23 @@ TEST_F(Limits, beyond_the_soft_limit_it_is_called_and_the_request_served) {
   EXPECT_EQ(cache_.told[0].limit, limits_now().soft_limit);
   EXPECT_EQ(cache_.told[0].wanted, 0u);
   EXPECT_EQ(limits_now().refused, refused);
+}
+
+TEST_F(Limits, a_request_that_the_os_refuses_passes_no_soft_limit) {
+  const auto purged = [] {
+    snug_stats stats{};
+    EXPECT_EQ(snug_get_stats(&stats), 0);
+    return stats.bytes_purged;
+  };
+  ASSERT_EQ(snug_set("purge_after:86400000"), 0);
+  void* const kept = snug_malloc(512 * kKiB);
+  std::memset(kept, 1, 512 * kKiB);
+  snug_free(kept);
+  set_limits(0, limits_now().held + 16 * kMiB);
+  const std::uint64_t before = purged();
+  EXPECT_EQ(snug_malloc(PTRDIFF_MAX / 2), nullptr);
+  EXPECT_EQ(purged(), before) << "what is empty stays";
+  ASSERT_EQ(snug_set("purge_after:1000"), 0);
 }
 
 TEST_F(Limits, a_heaps_own_limit_tells_the_heap) {

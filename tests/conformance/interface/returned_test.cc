@@ -1,4 +1,5 @@
 // returned_test.cc: what snug.h says of memory that is given back, and of where it is.
+#include "asked_now.h"
 #include "pattern.h"
 #include "sizes.h"
 
@@ -14,12 +15,7 @@ namespace {
 
 using sizes::kKiB;
 using sizes::kMiB;
-
-snug_stats stats_now() {
-  snug_stats stats{};
-  EXPECT_EQ(snug_get_stats(&stats), 0);
-  return stats;
-}
+using support::stats_now;
 
 // Empty pages, and the mappings of freed large blocks, both touched.
 void keep_some() {
@@ -83,6 +79,7 @@ TEST(MallocTrim, takes_any_pad) {
 }
 
 TEST(ThreadIdle, sends_home_what_the_calling_thread_has_cached) {
+  ASSERT_EQ(snug_set("purge_after:86400000"), 0);  // so that nothing else empties a cache
   std::thread([] {
     const auto cache_some = [] {
       std::vector<void*> blocks(500);

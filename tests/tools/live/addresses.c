@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "named_thread.h"
 #include "snug/heap.h"
 
 enum { kOld = 4000, kBusy = 512, kSampled = 400 };
@@ -107,7 +108,7 @@ int main(int count, char** words) {
   char* sent = hold(7000);
   say("sent", sent, 7000);
   if (count > 1 && strcmp(words[1], "forks") == 0) {
-    usleep(100000);
+    while (!has_thread_named("snug-control")) usleep(1000); /* its file is there before its name */
     fflush(stdout);
     const pid_t child = fork();
     if (child != 0) return waitpid(child, NULL, 0) == child ? 0 : 1;

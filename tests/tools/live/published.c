@@ -16,6 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "named_thread.h"
+
+static pthread_barrier_t all_hold;
+
 __attribute__((noinline)) static char* hold(size_t bytes) {
   char* block = malloc(bytes);
   if (block == NULL) abort();
@@ -27,6 +31,7 @@ static void* replace(void* nothing) {
   (void)nothing;
   char* blocks[2000];
   for (int i = 0; i < 2000; ++i) blocks[i] = hold(300);
+  pthread_barrier_wait(&all_hold);
   for (int i = 0;; i = (i + 1) % 2000) {
     free(blocks[i]);
     blocks[i] = hold(300);
@@ -40,6 +45,13 @@ static void hold_some(void) {
   char* freed[512];
   for (int i = 0; i < 512; ++i) freed[i] = hold(1 << 16);
   for (int i = 0; i < 512; ++i) free(freed[i]);
+}
+
+/* The thread that answers tools takes its name once its file is there. A process that does not publish has none. */
+static void await_control_thread(void) {
+  const char* settings = getenv("SNUG_CONF");
+  if (settings == NULL || strstr(settings, "publish:on") == NULL) return;
+  while (!has_thread_named("snug-control")) usleep(1000);
 }
 
 static void wait_for_end(void) {
@@ -59,9 +71,11 @@ int main(int count, char** words) {
   hold_some();
   pthread_t thread;
   if (strcmp(mode, "work") == 0) {
+    pthread_barrier_init(&all_hold, NULL, 4);
     for (int i = 0; i < 3; ++i) pthread_create(&thread, NULL, replace, NULL);
+    pthread_barrier_wait(&all_hold);
   } else if (strcmp(mode, "fork") == 0) {
-    usleep(100000);
+    await_control_thread();
     const pid_t child = fork();
     if (child == 0) {
       hold_some();
@@ -73,7 +87,7 @@ int main(int count, char** words) {
     wait_for_end();
     return waitpid(child, NULL, 0) == child ? 0 : 1;
   } else if (strcmp(mode, "closes") == 0) {
-    usleep(100000);
+    await_control_thread();
     for (int file = 3; file < 4096; ++file) close(file);
     /* Of a number that snug's file had, this is another file by now. */
     for (int i = 0; i < 600; ++i) dup(2);
@@ -87,7 +101,7 @@ int main(int count, char** words) {
     int status = 1;
     if (waitpid(child, &status, 0) != child || status != 0) return 1;
   } else if (strcmp(mode, "leaves") == 0) {
-    usleep(100000);
+    await_control_thread();
     pthread_create(&thread, NULL, end_with_input, NULL);
     pthread_exit(NULL);
   } else if (strcmp(mode, "fakes") == 0) {

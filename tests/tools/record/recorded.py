@@ -8,13 +8,13 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from trace_file import Trace, TraceFile
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tool_under_test import LIBRARY, TOOL, clean_environment  # noqa: E402, F401
+from tool_under_test import (LIBRARY, TOOL, children_of, clean_environment, events_in, processes_in,  # noqa: E402, F401
+                             wait_for)
 
 SUBJECT = os.environ["RECORD_SUBJECT"]
 COUNTING = os.environ["RECORD_COUNTING"]
@@ -22,6 +22,8 @@ KINDS = "malloc calloc realloc reallocarray aligned_alloc memalign posix_memalig
 # What an operator asks the allocator for.
 PLAIN_NEW = ("new", "new[]", "new_nothrow", "new[]_nothrow")
 ALIGNED_NEW = ("new_aligned", "new[]_aligned", "new_aligned_nothrow", "new[]_aligned_nothrow")
+# What a signal to the tool adds to the recording.
+TOLD_OF_SIGNAL = {signal.SIGUSR1: "resume", signal.SIGUSR2: "pause"}
 
 
 class Recorded:
@@ -65,11 +67,13 @@ class Stepped:
             [TOOL, "record", "-o", self.file, "--level=0", *self.options, "--", SUBJECT, "paused", str(self.rounds)],
             env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         assert self.tool.stdout.readline() == "ready\n", self.said()
-        [self.subject] = map(int, Path(f"/proc/{self.tool.pid}/task/{self.tool.pid}/children").read_text().split())
+        [self.subject] = children_of(self.tool.pid)
         variables = Path(f"/proc/{self.subject}/environ").read_bytes().split(b"\0")
         [session] = [line for line in variables if line.startswith(b"SNUG_RECORD=")]
         self.folder = Path(session.decode().split(":")[-1])
-        time.sleep(0.3)  # the ring has been found by then
+        # The file names its program once the ring has been found, and its file has gone from that folder.
+        wait_for(lambda: [fact for one in processes_in(self.file) for fact in one.get("facts", [])
+                          if fact["key"] == "program"], "a process in the recording")
         return self
 
     def step(self, what="x"):
@@ -84,8 +88,11 @@ class Stepped:
         return answer
 
     def send(self, number):
+        """Until the recording tells of it: by then the subject's ring is in that state."""
+        told = TOLD_OF_SIGNAL[number]
+        before = events_in(self.file, told)
         self.tool.send_signal(number)
-        time.sleep(0.3)
+        wait_for(lambda: events_in(self.file, told) > before, f"a {told} in the recording")
 
     def said(self):
         return Path(self.errors.name).read_text()

@@ -12,7 +12,7 @@ import textwrap
 import unittest
 from pathlib import Path
 
-from recorded import LIBRARY, SUBJECT, TOOL, clean_environment, record
+from recorded import LIBRARY, SUBJECT, TOOL, children_of, clean_environment, record, wait_for
 from trace_file import TraceFile
 
 PYTHON = os.path.realpath(sys.executable)
@@ -50,7 +50,7 @@ class OneRecordingTest(unittest.TestCase):
 
     def snug(self, *arguments, status=0):
         run = subprocess.run([TOOL, *map(str, arguments)], env=clean_environment(), stdin=subprocess.DEVNULL, capture_output=True,
-                             text=True, timeout=100, check=False)
+                             text=True, check=False)
         self.assertEqual(run.returncode, status, run.stderr)
         self.said = run.stderr
         return run.stdout
@@ -229,11 +229,11 @@ class OneRecordingTest(unittest.TestCase):
 
     def test_a_killed_recorder_leaves_all_processes(self):
         """It could not write the sums of some processes; their events are read."""
-        program = f"{SUBJECT} churn 300; {SUBJECT} churn 8000; exec sleep 100"
+        program = f"{SUBJECT} churn 300; {SUBJECT} churn 8000; exec cat"
         with subprocess.Popen([TOOL, "record", "-o", self.file, "--", "sh", "-c", program], env=clean_environment(),
-                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:
-            [child] = self.children(tool.pid, lambda of: of)
-            self.children(child, lambda _: b"sleep" in Path(f"/proc/{child}/cmdline").read_bytes())
+                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:
+            [child] = wait_for(lambda: children_of(tool.pid), "the program")
+            wait_for(lambda: Path(f"/proc/{child}/cmdline").read_bytes() == b"cat\0", "what the shell executes last")
             # On a busy machine the recorder is still at the events of a process that has ended.
             while len(seen := self.seen()) < 4 or max(one["allocations"] for one in seen) < 8000:
                 self.assertIsNone(tool.poll())
@@ -251,16 +251,8 @@ class OneRecordingTest(unittest.TestCase):
 
     def seen(self):
         """The processes that can be read while the recorder is at it."""
-        run = subprocess.run([TOOL, "trace", "info", self.file, "--json"], capture_output=True, text=True, timeout=100, check=False)
+        run = subprocess.run([TOOL, "trace", "info", self.file, "--json"], capture_output=True, text=True, check=False)
         return json.loads(run.stdout or "{}").get("processes", [])
-
-    @staticmethod
-    def children(process, wanted):
-        """Those of a process, as soon as they are what is wanted."""
-        while True:
-            found = list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
-            if wanted(found):
-                return found
 
 
 if __name__ == "__main__":

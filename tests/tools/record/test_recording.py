@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 from recorded import SUBJECT, TOOL, KilledCollector, Recorded, Stepped, clean_environment, record
-from tool_under_test import mallocs_in
+from tool_under_test import children_of, mallocs_in
 from trace_file import Trace, TraceFile
 
 
@@ -28,10 +28,6 @@ def await_mallocs(file, count):
         if time.monotonic() > until:
             raise AssertionError(f"fewer than {count} calls are in the recording")
         time.sleep(0.1)
-
-
-def children_of(process):
-    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
 
 
 class RecordingTest(unittest.TestCase):
@@ -102,7 +98,7 @@ class RecordingTest(unittest.TestCase):
                 try:
                     await_mallocs(Path(folder, "job.trace"), 10001)
                     # The tool has waited for the program: it has the daemon alone.
-                    while not daemon.exists() or children_of(tool.pid) != daemon.read_text().split():
+                    while not daemon.exists() or list(map(str, children_of(tool.pid))) != daemon.read_text().split():
                         self.assertIsNone(tool.poll(), "the daemon runs")
                         time.sleep(0.01)
                     tool.send_signal(signal.SIGTERM)
@@ -198,7 +194,7 @@ class RecordingTest(unittest.TestCase):
             file = Path(folder, "job.trace")
             file.write_bytes(b"mine")
             command = [TOOL, "record", "-o", file, "--", "touch", f"{folder}/started"]
-            run = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, timeout=60, check=False)
+            run = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=False)
             self.assertEqual((run.returncode, run.stderr),
                              (2, f"snug: '{file}' exists: name another file by -o, or overwrite it by --force\n"))
             self.assertEqual((file.read_bytes(), sorted(os.listdir(folder))), (b"mine", ["job.trace"]))
@@ -214,9 +210,8 @@ class RecordingTest(unittest.TestCase):
             trace.check()
             self.assertEqual(trace.count("exit"), 0)
             self.assertEqual(trace.count("exec"), 1)
-            # Each time it is looked at, the resident memory comes first; the allocator's own numbers may follow.
-            looks = [event for event in trace.events if event.operation == "sample" and event.values[0] == 1]
-            self.assertLess(len(looks), 6)
+            told = [event.operation for event in trace.events]
+            self.assertNotIn("sample", told[told.index("exec"):])
 
     def test_more_processes_than_usual_descriptors(self):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

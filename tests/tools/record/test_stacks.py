@@ -243,7 +243,7 @@ class ExportTest(unittest.TestCase):
             Path(folder, "bin").mkdir()
             Path(folder, "tmp").mkdir()
             program = Path(folder, "bin", "llvm-symbolizer")
-            program.write_text(f"#!/bin/sh\necho > {folder}/begun\nexec sleep 100\n")
+            program.write_text(f"#!/bin/sh\necho > {folder}/begun\nexec sleep 3600\n")
             program.chmod(0o755)
             variables = clean_environment(PATH=f"{folder}/bin:/usr/bin:/bin", TMPDIR=f"{folder}/tmp")
             with subprocess.Popen([TOOL, "trace", "export", self.file, "--to", "collapsed"], env=variables,

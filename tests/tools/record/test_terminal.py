@@ -78,9 +78,13 @@ LONG = Path(FOLDER.name, "long.trace")
 LONG_EVENTS = 1_500_000  # more than the 2^20 between two looks
 
 
+def synthesize(file, events):
+    subprocess.run([TOOL, "trace", "synth", "hummingbird", "--events", str(events), "--live", "20000000", "--table",
+                    "4000000", "-o", file], stderr=subprocess.DEVNULL, check=True)
+
+
 def setUpModule():
-    subprocess.run([TOOL, "trace", "synth", "hummingbird", "--events", str(LONG_EVENTS), "--live", "20000000", "--table",
-                    "4000000", "-o", LONG], stderr=subprocess.DEVNULL, check=True)
+    synthesize(LONG, LONG_EVENTS)
 
 
 def tearDownModule():
@@ -135,19 +139,30 @@ class InterruptTest(unittest.TestCase):
             self.assertTrue(os.WIFEXITED(tool.wait(again=tool.interrupt)), tool.said)
         self.assert_whole()
 
-    def test_what_a_part_has_by_then_can_be_read(self):
-        quarter = LONG.stat().st_size // 4
-        command = [TOOL, "trace", "cut", LONG, "--from", "0", "-o", self.part]
+    def status_of_interrupted_cut(self, whole):
+        """By a signal that it gets as soon as a quarter is written."""
+        quarter = whole.stat().st_size // 4
+        begun = Path(f"{self.part}.part")
+        command = [TOOL, "trace", "cut", whole, "--from", "0", "-o", self.part]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as cut:
-            until = time.monotonic() + PATIENCE
-            while time.monotonic() < until and cut.poll() is None and not (
-                    self.part.exists() and self.part.stat().st_size > quarter):
+            while cut.poll() is None and not (begun.exists() and begun.stat().st_size > quarter):
                 time.sleep(0.001)
             cut.send_signal(signal.SIGINT)
-        self.assertEqual(cut.returncode, -signal.SIGINT, "it was done too soon for this test")
-        part = info_of(self.part)
+        return cut.returncode
+
+    def test_what_a_part_has_by_then_can_be_read(self):
+        whole, events = LONG, LONG_EVENTS
+        until = time.monotonic() + PATIENCE
+        while (status := self.status_of_interrupted_cut(whole)) == 0:
+            # It was done before the signal came: there is more to cut of a longer one.
+            self.assertLess(time.monotonic(), until, "no signal ends it")
+            events *= 2
+            whole = Path(FOLDER.name, "longer.trace")
+            synthesize(whole, events)
+        self.assertEqual(status, -signal.SIGINT)
+        part = info_of(f"{self.part}.part")
         self.assertGreater(part["events"], 100_000)
-        self.assertLess(part["events"], LONG_EVENTS)
+        self.assertLess(part["events"], events)
         self.assertEqual(part["impossible_events"], 0)
 
 

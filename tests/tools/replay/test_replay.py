@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "record"))
-from tool_under_test import LIBRARY, TOOL, clean_environment, snug  # noqa: E402
+from tool_under_test import LIBRARY, TOOL, children_of, clean_environment, snug  # noqa: E402
 from trace_file import Trace, TraceFile  # noqa: E402
 
 MADE_UP = os.environ["MADE_UP_TRACE"]
@@ -335,7 +335,7 @@ class ReportTest(ReplayTest):
                                    env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         runs = set()  # of a half second each
         while len(runs) < 4 and process.poll() is None:
-            runs.update(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
+            runs.update(children_of(process.pid))
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate()
@@ -384,7 +384,7 @@ class ReportTest(ReplayTest):
             self.assertIn("8 allocations failed", run["objection"])
 
     def test_the_time_limit_is_that_of_all_windows(self):
-        result = self.replay(self.made_up("births"), "--timeout=0.05", status=1)
+        result = self.replay(self.made_up("births"), "--speed=recorded", "--timeout=0.05", status=1)  # of 0.1 s
         self.assertEqual([one["runs"][0]["ending"] for one in result["allocators"]], ["timed out"] * 2)
 
     def test_damage_is_told_once_and_the_rest_replayed(self):

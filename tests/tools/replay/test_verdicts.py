@@ -1,4 +1,4 @@
-"""snug replay: nobody is judged on a trace that is too short; and what files are replayed."""
+"""snug replay: nobody is judged on a trace that is too short; what calls took; and what files are replayed."""
 
 import subprocess
 import unittest
@@ -31,6 +31,20 @@ class VerdictTest(ReplayTest):
         self.assertFalse(result["replay"]["too_short"])
         self.assertNotIn("too short", result["verdict"])
         self.assertGreater(self.of(result)["seconds_in_calls"], 0.05)
+
+
+class TicksTest(ReplayTest):
+    def test_what_calls_took_is_shown_by_operation_if_asked_for(self):
+        file = self.made_up("hand_over")
+        self.replay(file)
+        self.assertNotIn("ticks of", self.said)
+        result = self.replay(file, "--ticks")
+        on_snug, on_glibc = (sum(row["calls"] for row in self.of(result, name)["ticks"] if row["operation"] == "malloc")
+                             for name in ("snug", "glibc"))
+        self.assertGreater(on_snug, 100)
+        self.assertRegex(self.said, r"ticks of calls mean p50 p99 p99\.9 max "
+                                    rf"snug .*malloc {on_snug} .* glibc .*malloc {on_glibc} ")
+        self.assertNotIn("malloc to", self.said)
 
 
 class InputTest(ReplayTest):

@@ -1,9 +1,7 @@
 """Pointer and keys on the page of `snug report`: they select a time, which all views follow, zoom and find."""
 
-import unittest
-
 from made_up_extras import live_of
-from page_under_test import PageCase, allocated, choose, chromium, flame_total, selected, text
+from page_under_test import PageCase, allocated, choose, chromium, flame_total, main, selected, text
 
 
 class SelectionTest(PageCase):
@@ -150,4 +148,4 @@ class KeysTest(PageCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

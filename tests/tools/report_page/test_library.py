@@ -2,11 +2,10 @@
 and the ways to the flame graph, one after the other.
 """
 
-import unittest
 
 import made_up_data
 import page_under_test
-from page_under_test import PageCase, chromium
+from page_under_test import PageCase, chromium, main
 
 # main calls read, which has its memory through two functions of the library, one of which calls back what read gave it; and
 # keep, through the same.
@@ -88,4 +87,4 @@ class GapTest(PageCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -12,9 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
-import unittest
 
-from page_under_test import PageCase, chromium
+from page_under_test import PageCase, chromium, main
 from test_page import EMPTY_VIEWS, SCHEMES, VIEWS, WIDTHS
 
 TOOL = os.environ["SNUG_TOOL"]
@@ -41,6 +40,7 @@ def run(*words):
 class ManyEventsTest(PageCase):
     @classmethod
     def setUpClass(cls):
+        super().setUpClass()
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         trace, cls.page = pathlib.Path(folder.name, "many.trace"), pathlib.Path(folder.name, "many.html")
@@ -87,4 +87,4 @@ class ManyEventsTest(PageCase):
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         PAIRS = int(sys.argv.pop())
-    unittest.main()
+    main()

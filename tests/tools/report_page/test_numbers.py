@@ -1,8 +1,6 @@
 """The numbers of the page of `snug report`: they are those of the data, and names from outside stay text."""
 
-import unittest
-
-from page_under_test import PageCase, choose, chromium, flame_total, in_bytes, in_count, text
+from page_under_test import PageCase, choose, chromium, flame_total, in_bytes, in_count, main, text
 
 
 class NumbersTest(PageCase):
@@ -64,4 +62,4 @@ class NumbersTest(PageCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import made_up_data
-from page_under_test import MAKE_PAGE, MARKER, PageCase, chromium, page_text, recording, text, written
+from page_under_test import MAKE_PAGE, MARKER, PageCase, chromium, main, page_text, recording, text, written
 
 WIDTHS, SCHEMES = (400, 1280, 2560), ("light", "dark")
 VIEWS = ["time", "flame", "sizes", "lifetimes", "threads", "what-if", "parts", "map"]
@@ -217,4 +217,4 @@ class MakePageTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

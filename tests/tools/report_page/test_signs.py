@@ -2,9 +2,7 @@
 a chart, and what to do where a recording has little to show.
 """
 
-import unittest
-
-from page_under_test import PageCase, chromium, text
+from page_under_test import PageCase, chromium, main, text
 
 WIDTHS, SCHEMES = (400, 1280, 2560), ("light", "dark")
 
@@ -155,4 +153,4 @@ class WordsTest(PageCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -2,9 +2,7 @@
 measure; and all that is drawn follows the width.
 """
 
-import unittest
-
-from page_under_test import PageCase, choose, chromium, selected, text
+from page_under_test import PageCase, choose, chromium, main, selected, text
 
 NARROW = 400
 # Of each chart its right edge beyond that of the view around it, in pixels; and charts that do not fill the view.
@@ -140,4 +138,4 @@ class StaysTest(PageCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,8 +1,6 @@
 """The tables of the page of `snug report`: searched and in order, sizes of a selected time, lifetimes that there are."""
 
-import unittest
-
-from page_under_test import GAP, PageCase, choose, chromium, in_bytes, in_count, text
+from page_under_test import GAP, PageCase, choose, chromium, in_bytes, in_count, main, text
 
 ROWS = "[...document.querySelectorAll('#BODY-body tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
 
@@ -181,4 +179,4 @@ class LifetimesTest(PageCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -9,12 +9,17 @@
 #include <vector>
 
 #include "allocator/config.h"
+#include "asked_now.h"
 #include "os/own_group.h"
 #include "snug/limits.h"
 #include "snug/snug.h"
+#include "waiting.h"
 
 namespace snug {
 namespace {
+
+using support::comes_true;
+using support::limits_now;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
@@ -95,13 +100,6 @@ bool fill_cache(size_t bytes) {
   return true;
 }
 
-snug_limits limits_now() {
-  snug_limits limits{};
-  limits.size = sizeof limits;
-  snug_get_limits(&limits);
-  return limits;
-}
-
 TEST(ContainerTest, ACallbackKeepsAProgramAlive) {
   const OwnGroup group(200 * kMiB);
   const auto outcome = group.ask([] {
@@ -129,16 +127,6 @@ TEST(ContainerTest, AtTheContainersLimitARequestIsRefusedInsteadOfTheProcessKill
   });
   if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
   EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
-}
-
-// Asks again and again whether it holds by now. What does not in ten minutes never will.
-template <class Condition>
-bool comes_true(Condition condition) {
-  for (int i = 0; i != 6000; ++i) {
-    if (condition()) return true;
-    ::usleep(100'000);
-  }
-  return false;
 }
 
 TEST(ContainerTest, ALimitFollowsTheGroupWhileTheProgramRuns) {

@@ -9,16 +9,13 @@
 #include <thread>
 #include <vector>
 
+#include "asked_now.h"
 #include "snug/heap.h"
 #include "snug/snug.h"
 
 namespace {
 
-snug_stats stats_now() {
-  snug_stats stats;
-  snug_get_stats(&stats);
-  return stats;
-}
+using support::stats_now;
 
 // Blocks of one size with contents of their own, most of which go.
 class Store {

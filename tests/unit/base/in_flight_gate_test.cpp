@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
+
+#include "waiting.h"
 
 namespace snug {
 namespace {
@@ -18,7 +19,9 @@ TEST(InFlightGate, AtRestMeansNobodyInside) {
     LockGuard guard(lock);
     in_flight.enter();
   }
+  support::Waiter waiter;
   std::thread forking([&] {
+    waiter.announce();
     Lock::begin_fork();
     in_flight.lock_at_rest(lock);
     at_rest = true;
@@ -28,7 +31,7 @@ TEST(InFlightGate, AtRestMeansNobodyInside) {
     Lock::end_fork();
   });
   for (int inside = 2; inside != 0; --inside) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    waiter.await_asleep();
     EXPECT_FALSE(at_rest.load()) << inside << " inside";
     LockGuard guard(lock);
     in_flight.leave();

@@ -4,17 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/in_flight_gate.h"
+#include "waiting.h"
 
 namespace snug {
 namespace {
-
-void wait_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
 
 TEST(Lock, IsFourBytesAndOpenWhenZero) {
   EXPECT_EQ(sizeof(Lock), 4u);
@@ -48,16 +46,18 @@ TEST(Lock, SleepersWakeAndKeepErrno) {
   Lock lock;
   lock.lock();
   std::atomic<int> inside{0};
+  support::Waiter waiters[3];
   std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i)
+  for (support::Waiter& waiter : waiters)
     threads.emplace_back([&] {
+      waiter.announce();
       errno = 12345;
       lock.lock();
       EXPECT_EQ(errno, 12345);
       ++inside;
       lock.unlock();
     });
-  wait_a_little();
+  for (const support::Waiter& waiter : waiters) waiter.await_asleep();
   EXPECT_EQ(inside.load(), 0);
   lock.unlock();
   for (std::thread& thread : threads) thread.join();
@@ -75,19 +75,18 @@ TEST(Lock, LetsTheForkingThreadPassAndNobodyElse) {
     EXPECT_TRUE(lock.try_lock());
     lock.unlock();
   }
-  std::atomic<int> tried{0};
   std::atomic<int> passed{0};
+  support::Waiter waiters[3];
   std::vector<std::thread> others;
-  for (int i = 0; i < 3; ++i)
+  for (support::Waiter& waiter : waiters)
     others.emplace_back([&] {
       EXPECT_FALSE(lock.try_lock());
-      ++tried;
+      waiter.announce();
       lock.lock();
       ++passed;
       lock.unlock();
     });
-  while (tried.load() != 3) std::this_thread::yield();
-  wait_a_little();
+  for (const support::Waiter& waiter : waiters) waiter.await_asleep();
   EXPECT_EQ(passed.load(), 0);
   lock.unlock_after_fork();
   Lock::end_fork();
@@ -98,8 +97,12 @@ TEST(Lock, LetsTheForkingThreadPassAndNobodyElse) {
 TEST(Lock, ThreadsThatSleptBeforeTheForkWakeAfterIt) {
   Lock lock;
   lock.lock();
-  std::thread sleeper([&] { LockGuard guard(lock); });
-  wait_a_little();
+  support::Waiter waiter;
+  std::thread sleeper([&] {
+    waiter.announce();
+    LockGuard guard(lock);
+  });
+  waiter.await_asleep();
   Lock::begin_fork();
   lock.hold_for_fork();
   lock.unlock_after_fork();

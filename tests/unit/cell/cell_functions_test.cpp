@@ -1,10 +1,13 @@
 // The C interface of the cell heap, and memory that does not fault.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -81,6 +84,39 @@ TEST(CellFunctions, GiveARegionBack) {
   EXPECT_EQ(stats.regions, 1u);
   EXPECT_LT(stats.bytes_total, kBytes);
   EXPECT_STREQ(snug_cell_check(heap), nullptr);
+}
+
+// As __builtin_trap() does on x86-64, and on AArch64.
+bool is_trapped(int status) {
+  return WIFSIGNALED(status) && (WTERMSIG(status) == SIGILL || WTERMSIG(status) == SIGTRAP);
+}
+
+const void* freed_twice = nullptr;
+
+void tell(const char* call, const void* block, const char* reason) {
+  std::fprintf(stderr, "%s of %s: %s\n", call, block == freed_twice ? "it" : "another", reason);
+}
+
+TEST(CellFunctionsDeathTest, TrapAtAMisuseThatTheHandlerIsToldBefore) {
+  std::vector<char> memory(kBytes);
+  snug_cell_heap* heap = snug_cell_heap_create(memory.data(), kBytes);
+  void* block = snug_cell_malloc(heap, 100);
+  freed_twice = block;
+  snug_cell_free(heap, block);
+  EXPECT_EXIT(snug_cell_free(heap, block), is_trapped, "") << "there is no handler";
+  EXPECT_EXIT(
+      {
+        snug_cell_on_misuse(tell);
+        snug_cell_free(heap, block);
+      },
+      is_trapped, "deallocate of it: block is already free");
+  EXPECT_EXIT(
+      {
+        snug_cell_on_misuse(tell);
+        snug_cell_on_misuse(nullptr);
+        snug_cell_free(heap, block);
+      },
+      is_trapped, "^$");
 }
 
 long faults() {

@@ -90,10 +90,11 @@ void move_slowly(void* from, void* to) {
   while (!may_end) std::this_thread::yield();
 }
 
-// A thread that looks it up waits for its lock, as does one that frees it, and either may come first.
+// A thread that looks it up waits for its lock, as does one that frees it, and either may come first: the rounds go on
+// until the second has.
 TEST_P(SharedOptionalLocksTest, AnObjectThatIsFreedWhileItMovesIsFoundOrGone) {
   size_t gone = 0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 40 || gone == 0; ++round) {
     CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .sharing = GetParam()});
     std::map<void*, snug_handle> objects;
     std::vector<snug_handle> handles;
@@ -123,7 +124,6 @@ TEST_P(SharedOptionalLocksTest, AnObjectThatIsFreedWhileItMovesIsFoundOrGone) {
     EXPECT_EQ(snug_compact_try_deref(heap, moving), nullptr);
     heap.expect_sound();
   }
-  EXPECT_NE(gone, 0u) << "nobody was late";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SharedOptionalLocksTest, shared_heaps(), name_of_sharing);

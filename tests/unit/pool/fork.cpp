@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "pool/work_bench.h"
+#include "waiting.h"
 
 namespace {
 
@@ -78,17 +78,6 @@ void fork_once() {
   if (status != 0) fail(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "the child hangs" : "the child fails");
 }
 
-// Whether the thread sleeps, or is gone.
-bool is_still(pid_t thread) {
-  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
-  std::FILE* const file = std::fopen(path.c_str(), "r");
-  if (file == nullptr) return true;
-  char state = '?';
-  const int got = std::fscanf(file, "%*d (%*[^)]) %c", &state);
-  std::fclose(file);
-  return got != 1 || state == 'S';
-}
-
 // One thread waits for its source and holds its pool's lock; another that has a cache of that pool ends, as far as it
 // can; then comes the fork.
 void fork_beside_an_end() {
@@ -113,7 +102,7 @@ void fork_beside_an_end() {
   gate.reached.wait(false);
   may_end.store(true);
   may_end.notify_all();
-  for (int still = 0; still < 20; still = is_still(ending.load()) ? still + 1 : 0) usleep(1000);
+  support::await_asleep(ending.load(), 20);
   fork_once();
   gate.shut.store(false);
   gate.shut.notify_all();

@@ -13,6 +13,7 @@
 #include "os/system_call_hook.h"
 #include "os/wake_event.h"
 #include "span/own_large.h"
+#include "waiting.h"
 
 namespace snug::unit {
 namespace {
@@ -180,6 +181,7 @@ TEST_F(LargeMakingWayTest, ATailOnItsWayIsNotItsBlocks) {
 TEST_F(LargeMakingWayTest, AForkWaitsForWhatMoves) {
   void* block = allocate_huge(1);
   std::atomic<bool> at_rest{false};
+  support::Waiter waiter;
   std::thread forks;
   {
     const SystemCallHook meanwhile(SYS_mremap, [&] {
@@ -187,13 +189,14 @@ TEST_F(LargeMakingWayTest, AForkWaitsForWhatMoves) {
       EXPECT_EQ(large.statistics().blocks, 1u) << "what is detached counts";
       if (forks.joinable()) return true;
       forks = std::thread([&] {
+        waiter.announce();
         Lock::begin_fork();
         large.lock_at_rest();
         at_rest = true;
         large.unlock_after_fork();
         Lock::end_fork();
       });
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      waiter.await_asleep();
       EXPECT_FALSE(at_rest.load());
       return true;
     });

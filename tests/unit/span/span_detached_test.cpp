@@ -4,12 +4,12 @@
 #include <sys/syscall.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 #include <utility>
 
 #include "os/system_call_hook.h"
 #include "span/own_spans.h"
+#include "waiting.h"
 
 namespace snug {
 namespace {
@@ -79,14 +79,13 @@ TEST_F(SpanInHandTest, ItJoinsWhatHasBeenFreedBesideIt) {
 
 TEST_F(SpanInHandTest, WhoFindsNothingElseWaits) {
   own.free_touched(first);
-  std::atomic<bool> refused{false};
+  support::Waiter waiter;
   std::thread other;
   {
     const SystemCallHook meanwhile(SYS_madvise, [&] {
       if (other.joinable()) return true;
-      other = ask_while_refused([&] { refused = true; });
-      while (!refused) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      other = ask_while_refused([&] { waiter.announce(); });
+      waiter.await_asleep();
       return true;
     });
     own.spans.trim(0);
@@ -139,15 +138,17 @@ TEST_F(SpanInHandTest, AddressesAreReservedByOneWhileOthersWait) {
   const size_t before = own.page_map.bytes_reserved();
   std::thread other;
   std::atomic<bool> served{false};
+  support::Waiter waiter;
   bool reserving = false;
   {
     const SystemCallHook meanwhile(SYS_mmap, [&] {
       if (std::exchange(reserving, true)) return true;
       other = std::thread([&] {
+        waiter.announce();
         EXPECT_NE(own.spans.allocate(kWhole), nullptr);
         served = true;
       });
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      waiter.await_asleep();
       EXPECT_FALSE(served.load());
       return true;
     });
@@ -160,18 +161,20 @@ TEST_F(SpanInHandTest, AddressesAreReservedByOneWhileOthersWait) {
 TEST_F(SpanInHandTest, AForkWaitsForIt) {
   own.free_touched(first);
   std::atomic<bool> at_rest{false};
+  support::Waiter waiter;
   std::thread forks;
   {
     const SystemCallHook meanwhile(SYS_madvise, [&] {
       if (forks.joinable()) return true;
       forks = std::thread([&] {
+        waiter.announce();
         Lock::begin_fork();
         own.spans.lock_at_rest();
         at_rest = true;
         own.spans.lock().unlock_after_fork();
         Lock::end_fork();
       });
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      waiter.await_asleep();
       EXPECT_FALSE(at_rest.load());
       return true;
     });
