@@ -200,6 +200,7 @@ class SpanStore {
   void note_mapping(PageId chunk, bool is_ours, Paging paging) SNUG_REQUIRES(lock_);
   void count_chunk(bool is_ours) SNUG_REQUIRES(lock_);
   bool may_split_mappings() const;
+  bool has_come_again(PageId chunk) const SNUG_REQUIRES(lock_);
   void note_released(Span* span) SNUG_REQUIRES(lock_);
   void put_back_released(Span* span) SNUG_REQUIRES(lock_);
   void take_released(Span* span) SNUG_REQUIRES(lock_);
@@ -268,6 +269,8 @@ class SpanStore {
   void leave_hand(const Span& span) SNUG_REQUIRES(lock_);
   size_t purge_run(Span* span) SNUG_REQUIRES(lock_);
   size_t give_back_chunk(Span* span) SNUG_REQUIRES(lock_);
+  bool purge_chunk(Span* span) SNUG_REQUIRES(lock_);
+  bool release_chunk(Span* span) SNUG_REQUIRES(lock_);
   void count_purged(Chunk& chunk, uint32_t first, PageCount pages) SNUG_REQUIRES(lock_);
   void put_last(Span* span) SNUG_REQUIRES(lock_);
   Span* older_than(uint32_t milliseconds) SNUG_REQUIRES(lock_);

@@ -75,19 +75,22 @@ void SpanStore::count_chunk(bool is_ours) {
 
 bool SpanStore::may_split_mappings() const { return totals_.splits.load(kRelaxed) < kMostSplits; }
 
+// True if the place of a chunk that was released has come with a reservation since, of this store or of another.
+bool SpanStore::has_come_again(PageId chunk) const {
+  const uintptr_t start = address_of(page_map_.start_of(chunk));
+  return !is_ours(chunk) || look_at(chunk).is_ours || (newest_.next <= start && start < newest_.end);
+}
+
 // The chunk's addresses are gone, and its span is in no bin.
 void SpanStore::note_released(Span* span) {
-  note_mapping(span->first, false, Paging::kSmall);
+  if (has_come_again(span->first)) return records_.recycle(span);
   released_.push_front(span);
   page_map_.chunk(span->first).is_released = true;
 }
 
-// The same of one that did not become ours: the others are tried before it. Its place may have come with a reservation
-// meanwhile, of this store or of another.
+// The same of one that did not become ours: the others are tried before it.
 void SpanStore::put_back_released(Span* span) {
-  const uintptr_t start = address_of(page_map_.start_of(span->first));
-  const bool is_reserved = newest_.next <= start && start < newest_.end;
-  if (!is_ours(span->first) || look_at(span->first).is_ours || is_reserved) return records_.recycle(span);
+  if (has_come_again(span->first)) return records_.recycle(span);
   released_.push_back(span);
   page_map_.chunk(span->first).is_released = true;
 }
@@ -298,20 +301,7 @@ bool SpanStore::release_addresses() {
   }
   for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
-      detach(span);
-      bool gone = false;
-      {
-        const UnlockedScope unlocked(lock_, in_flight_);
-        gone = page_map_.release_chunk(span->first);
-      }
-      leave_hand(*span);
-      if (!gone) {
-        insert(span);
-        return any;
-      }
-      Chunk& chunk = page_map_.chunk(span->first);
-      count_purged(chunk, 0, {kPagesPerChunk});
-      note_released(span);
+      if (!purge_chunk(span) || !release_chunk(span)) return any;
       any = true;
     }
   }

@@ -69,35 +69,60 @@ size_t SpanStore::purge_run(Span* span) {
   return purged ? dirty.bytes() : 0;
 }
 
-// Called with the lock held. It is dropped for the system calls, under which a caller's heap lock may stay held; the
-// span is detached meanwhile: in no bin, and no neighbour finds it by an entry.
+// Called with the lock held, as the next two. It is dropped for the system calls, under which a caller's heap lock may
+// stay held; the span is detached meanwhile: in no bin, and no neighbour finds it by an entry.
 //
 // Gives back the memory of a wholly free chunk, and its addresses too: they would count against the limits that the
 // process has, on addresses and on data, and what comes in their place is paged as its first user wishes. Returns the
 // bytes, 0 if the OS would not.
 size_t SpanStore::give_back_chunk(Span* span) {
-  Chunk& chunk = page_map_.chunk(span->first);
-  char* const start = page_map_.start_of(span->first);
-  const bool may_split = may_split_mappings();
+  const PageCount pages{count_dirty(*span)};
+  const bool may_release = may_split_mappings() && os::answers_for_addresses();
+  if (!purge_chunk(span)) return 0;
+  if (may_release)
+    release_chunk(span);
+  else
+    insert(span);
+  return pages.bytes();
+}
+
+// Gives back the memory of a wholly free chunk, which is in no bin then. False if the OS would not, as of locked
+// memory, which it says for a purge alone: it is in a bin again.
+bool SpanStore::purge_chunk(Span* span) {
   detach(span);
   bool purged = false;
-  bool gone = false;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
-    // Locked memory stays, which the OS says for a purge alone.
-    purged = os::purge(start, kChunkSize);
-    gone = purged && may_split && os::answers_for_addresses() && page_map_.release_chunk(span->first);
+    purged = os::purge(page_map_.start_of(span->first), kChunkSize);
   }
   leave_hand(*span);
-  const PageCount pages{count_dirty(*span)};
-  if (purged) count_purged(chunk, 0, {kPagesPerChunk});
-  if (gone) {
-    note_released(span);
-    return pages.bytes();
+  if (purged) {
+    count_purged(page_map_.chunk(span->first), 0, {kPagesPerChunk});
+    return true;
   }
   insert(span);
-  if (!purged) put_last(span);
-  return purged ? pages.bytes() : 0;
+  put_last(span);
+  return false;
+}
+
+// Gives back the addresses of a chunk that purge_chunk() has taken out of its bin. By the time that they have gone they
+// may have come again, with a reservation of this store or of another: so they are not ours before they go. False if
+// the OS keeps them: the chunk is in a bin again.
+bool SpanStore::release_chunk(Span* span) {
+  const Paging paging = page_map_.chunk(span->first).paging;
+  note_mapping(span->first, false, Paging::kSmall);
+  bool has_gone = false;
+  {
+    const UnlockedScope unlocked(lock_, in_flight_);
+    has_gone = page_map_.release_chunk(span->first);
+  }
+  if (has_gone) {
+    note_released(span);
+    return true;
+  }
+  note_mapping(span->first, true, paging);
+  insert(span);
+  return false;
 }
 
 // The dirty ones of the pages have gone back to the OS.

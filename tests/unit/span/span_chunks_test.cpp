@@ -1,6 +1,7 @@
 // Chunks that the span store gives back, addresses and all, and takes again.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "os/system_call_hook.h"
 #include "span/own_spans.h"
 
 namespace snug {
@@ -33,6 +35,32 @@ TEST_F(SpanChunksTest, AWholeChunkGoesBackWithItsAddresses) {
   EXPECT_EQ(*start, 0);
   own.spans.free(kept, {0});
 }
+
+// What is about to go may have come again, with a reservation, before the store knows that it has gone.
+class ChunkThatGoes : public unit::OwnSpansTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(ChunkThatGoes, IsNotOursBeforeItsAddressesGo) {
+  Span* const kept = own.spans.allocate({1});
+  Span* const span = own.spans.allocate(kWhole);
+  char* const start = own.start_of(span);
+  own.free_touched(span);
+  bool is_seen = false;
+  {
+    const unit::SystemCallHook hook(SYS_munmap, [&] {
+      if (own.page_map.chunk(own.page_map.page_of(start)).is_ours) return true;  // a look at what the OS allows
+      is_seen = true;
+      return GetParam();
+    });
+    EXPECT_TRUE(own.spans.trim(0));
+  }
+  EXPECT_TRUE(is_seen);
+  expect_sound();
+  EXPECT_EQ(chunks(), GetParam() ? 1u : 2u);
+  EXPECT_EQ(own.start_of(own.spans.allocate(kWhole)), start);
+  own.spans.free(kept, {0});
+}
+
+INSTANTIATE_TEST_SUITE_P(OrStays, ChunkThatGoes, testing::Bool());
 
 // To the OS they are one mapping again with those around them, so that coming and going does not use up the mappings of
 // the process.
