@@ -75,10 +75,10 @@ struct snug_heap_options {
 /* A new heap. `options` may be NULL, as if all of them were 0. NULL with errno EINVAL for a flag that is not known, a
  * `size` that is too small, or anything but 0 in what lies beyond the options of this version; ENOMEM without memory.
  * For a region EINVAL if its address or length is no multiple of SNUG_HEAP_REGION_UNIT, one of the two is missing, it
- * ends beyond address 2^48, lies in a block of up to 256 KiB that snug has given out, or SNUG_HEAP_ON_NODE is set;
- * EEXIST if a part of it is another heap's region. With SNUG_HEAP_ON_NODE also EINVAL for a node of which the process
- * may have no memory, ENOSYS where the kernel knows no nodes or has pages of more than 16 KiB, and EPERM where a
- * filter keeps it from telling. O(1), with a region O(MiB of it). */
+ * ends beyond address 2^48, it is longer than 64 TiB, lies in a block of up to 256 KiB that snug has given out, or
+ * SNUG_HEAP_ON_NODE is set; EEXIST if a part of it is another heap's region. With SNUG_HEAP_ON_NODE also EINVAL for a
+ * node of which the process may have no memory, ENOSYS where the kernel knows no nodes or has pages of more than 16
+ * KiB, and EPERM where a filter keeps it from telling. O(1), with a region O(MiB of it). */
 SNUG_API snug_heap* snug_heap_create(const struct snug_heap_options* options);
 /* Ends the heap and all of its blocks, and its region stays as it is; has the heap for itself. Returns 0; or EBUSY, and
  * has done nothing, if blocks are in use and the heap was created with SNUG_HEAP_MUST_BE_EMPTY. NULL is ignored.

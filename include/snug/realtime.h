@@ -36,7 +36,7 @@ extern "C" {
 SNUG_API int snug_realtime_begin(size_t bytes);
 
 /* Announces the calling thread: gives it a part of `bytes` of the region, its record of about 8 KiB included, rounded
- * up to a 256th of the region, or to 64 KiB if that is more. 0 bytes: a 16th of the region. At most 64 parts. EALREADY:
+ * up to a 128th of the region, or to 64 KiB if that is more. 0 bytes: a 16th of the region. At most 64 parts. EALREADY:
  * it is announced. EINVAL: there is no region. ENOMEM: no part of that length is left. Not for a moment with a
  * deadline: takes a lock, and brings the thread's cache home. O(parts + cached blocks). */
 SNUG_API int snug_realtime_enter(size_t bytes);

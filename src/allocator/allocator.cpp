@@ -253,14 +253,21 @@ Retained Allocator::bound_stores(uint32_t keys) {
 }
 
 void Allocator::start_control() {
+  bool has_page = false;
   {
     // A fork waits, so that its child knows of the page.
     const LockGuard guard(opening_);
-    if (!control.is_wanted() || !control.make_page()) return;
+    if (!control.is_wanted()) return;
+    has_page = control.make_page();
   }
-  if (control.start()) return;
+  if (has_page && control.start()) return;
+  constexpr char kLine[] =
+      "snug: the OS refuses the thread, or its memory, for publish, profile_at and profile_signal: they have no "
+      "effect\n";
+  write_line(kLine, sizeof kLine - 1);
+  if (!has_page) return;
   const LockGuard guard(opening_);
-  control.drop_page();
+  control.hide_page();
 }
 
 int Allocator::change_settings(const char* text, Text<256>& message) {
@@ -343,7 +350,8 @@ void Allocator::after_fork_in_child() SNUG_UNPROVED {
   peak.after_fork_in_child();
   control.after_fork_in_child();
   forget_profiles_written();
-  user_heaps.note_child();
+  footprint.soft_limit().after_fork();
+  if (!forks_alone_) user_heaps.note_child();
   shared_allocations.store(0, kRelaxed);  // the child counts its own
   if (!is_open()) return;
   if (control.is_open()) background.invite();

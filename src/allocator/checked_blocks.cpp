@@ -167,8 +167,8 @@ size_t filled_bytes(size_t size, size_t usable) { return allocator.notes.canary_
   die_of_block("free", rested.block, kAfterFree, written, known_of(rested.block, rested.usable, &note));
 }
 
-// Checks that a block which leaves the quarantine is as it was when it came. Takes no lock, as it may run at the end of
-// the process in a signal handler.
+// Checks that a block which leaves the quarantine is as it was when it came. Takes no lock unless it is not, as it may
+// run at the end of the process in a signal handler.
 SNUG_ALWAYS_INLINE void look_after_rest(const Rested& rested) {
   permit(rested.block, told_bytes(rested.size));
   const size_t filled = filled_bytes(rested.size, rested.usable);

@@ -12,7 +12,7 @@
 // comes first (os/open_streams.h). While all are held, lock() still succeeds for the forking thread alone, so that
 // other libraries' fork handlers can allocate.
 //
-// The peak's lock is taken by none: the child makes it anew (allocator/peak.h). The user heaps' locks are six kinds,
+// The peak's lock is taken by none: the child makes it anew (allocator/peak.h). The user heaps' locks are eight kinds,
 // in the order of heap/user_heaps.h.
 // A process that has one thread and no background thread takes none of these (Allocator::before_fork).
 //

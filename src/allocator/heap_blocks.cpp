@@ -149,7 +149,7 @@ void* allocate_large_in_region(UserHeap& heap, const LargeRequest& request) {
 // True if the memory is a part of a block that a free finds by the window, or by the region of threads with deadlines:
 // what a heap had there would be taken for one of those.
 bool is_found_otherwise(const void* address) {
-  return class_at(address) != 0 || HeapSlab::at_address(allocator.page_map, address) != nullptr ||
+  return plain_class_at(address) != 0 || HeapSlab::at_address(allocator.page_map, address) != nullptr ||
          allocator.real_time.contains(address);
 }
 
@@ -176,7 +176,11 @@ void* resize_large_in_heap(UserHeap& heap, void* block, size_t size) noexcept {
   HeapLarge* const large =
       heap.is_in_region() ? allocator.user_heaps.larges().find(block) : allocator.user_heaps.strike_off(block);
   if (large == nullptr) die_of_misuse("realloc", block, kAlreadyFree);
-  if (heap.is_in_region()) return allocator.user_heaps.resize(large, most_counted(size)) ? block : nullptr;
+  if (heap.is_in_region()) {
+    if (!allocator.user_heaps.resize(large, most_counted(size))) return nullptr;
+    maintain(heap);
+    return block;
+  }
   const size_t most = max(large->bytes, most_counted(size));
   const bool may_be = most == large->bytes || allocator.user_heaps.hold(heap, most - large->bytes);
   const size_t counted = may_be ? most : large->bytes;

@@ -72,12 +72,15 @@ void write_profile_out() {
   const OutPath path = out_path(++output.files);
   OutPath draft = path;
   draft.add("~");
-  const long file =
-      system_call(SYS_openat, AT_FDCWD, draft.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
+  // What is there is an earlier run's, or another user's: a link that would be followed, a file that others may read.
+  system_call(SYS_unlinkat, AT_FDCWD, draft.data(), 0);
+  const long file = system_call(SYS_openat, AT_FDCWD, draft.data(),
+                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
   os::OutputStream out(file);
-  const int error = file < 0 ? static_cast<int>(-file) : write_profile(out, SNUG_PROFILE_PPROF);
+  long error = file < 0 ? -file : write_profile(out, SNUG_PROFILE_PPROF);
   if (file >= 0) system_call(SYS_close, file);
-  if (error == 0 && system_call(SYS_renameat, AT_FDCWD, draft.data(), AT_FDCWD, path.data()) == 0) return;
+  if (error == 0) error = -system_call(SYS_renameat, AT_FDCWD, draft.data(), AT_FDCWD, path.data());
+  if (error == 0) return;
   if (file >= 0) system_call(SYS_unlinkat, AT_FDCWD, draft.data(), 0);
   Text<sizeof(Config::profile_out) + 128> line;
   line.add("snug: cannot write the heap profile to ").add_printable(path.data(), path.size());

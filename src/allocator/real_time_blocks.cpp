@@ -106,7 +106,7 @@ void* resize_in_region(void* block, size_t size, const char* call) noexcept {
   if (&part == own_part ? part.resize_in_place(block, size) : size <= usable && usable - size <= usable / 2)
     return block;
   if (size > PTRDIFF_MAX) return out_of_memory();
-  const ScopePause pause;  // of the region it stays in the region
+  const ScopePause pause;  // what an announced thread moves stays in the region
   void* const fresh = allocate(size);
   if (fresh == nullptr) return size <= usable ? block : nullptr;
   memcpy(fresh, block, min(size, usable));
@@ -122,12 +122,13 @@ void defer_free(void* block) noexcept {
 void Allocator::free_deferred() {
   if (own_part != nullptr) return;  // it would leave them to others again
   for (uint32_t left = kRounds; left != 0 && deferred.has_any(); --left)
-    deferred.free_some([](void* block) { deallocate(block); });
+    if (deferred.free_some([](void* block) { deallocate(block); }) == 0) return;
 }
 
 void Allocator::take_deferred_home() {
+  const auto take_home = [](void* block) { allocator.registry.take_home(class_at(block) / kClassScale, block); };
   for (uint32_t left = kManyRounds; left != 0 && deferred.has_any(); --left)
-    deferred.free_some([](void* block) { allocator.registry.take_home(class_at(block) / kClassScale, block); });
+    if (deferred.free_some(take_home) == 0) return;
 }
 
 }  // namespace snug

@@ -51,7 +51,10 @@ uint64_t count_allocations(const CacheStatistics& caches) {
   return caches.allocations + allocator.shared_allocations.load(kRelaxed);
 }
 
-snug_stats gather_statistics() {
+namespace {
+
+// With what the stores say at the same moment.
+snug_stats gather(SpanStatistics& spans, LargeStatistics& large) {
   const LockGuard hands(allocator.background.hands());
   snug_stats stats{};
   if (!allocator.is_open()) return stats;
@@ -59,8 +62,8 @@ snug_stats gather_statistics() {
   // What is free in a cache is subtracted from what its heap counts as out.
   const CacheRevocation::Exclusive exclusive(allocator.revocation);
   add_slabs(stats);
-  const LargeStatistics large = allocator.mappings.statistics();
-  const SpanStatistics spans = allocator.spans.statistics();
+  large = allocator.mappings.statistics();
+  spans = allocator.spans.statistics();
   stats.bytes_large = large.bytes_usable + spans.bytes_in_runs;
   stats.blocks_large = large.blocks + spans.runs;
   stats.bytes_in_use += stats.bytes_large + allocator.profile.bytes_on_pages();
@@ -87,23 +90,31 @@ snug_stats gather_statistics() {
   return stats;
 }
 
+}  // namespace
+
+snug_stats gather_statistics() {
+  SpanStatistics spans;
+  LargeStatistics large;
+  return gather(spans, large);
+}
+
 bool gather_memory(snug_memory& memory) {
   memory = {};
   return !allocator.is_open() || allocator.peak.measure(memory);
 }
 
 struct snug_mallinfo gather_mallinfo() {
-  const snug_stats stats = gather_statistics();
-  const SpanStatistics spans = allocator.is_open() ? allocator.spans.statistics() : SpanStatistics{};
-  const LargeStatistics large = allocator.is_open() ? allocator.mappings.statistics() : LargeStatistics{};
+  SpanStatistics spans;
+  LargeStatistics large;
+  const snug_stats stats = gather(spans, large);
   struct snug_mallinfo info{};
   info.arena = spans.chunks * kChunkSize;  // bytes obtained for blocks that have no mapping of their own
   info.ordblks = 1;
   info.hblks = large.blocks;
   info.hblkhd = large.bytes_usable;
   info.fsmblks = stats.bytes_cached;
-  info.uordblks = stats.bytes_in_use - info.hblkhd;
-  info.fordblks = info.arena - info.uordblks;
+  info.uordblks = without(stats.bytes_in_use, info.hblkhd);
+  info.fordblks = without(info.arena, info.uordblks);
   info.keepcost = stats.bytes_retained;
   return info;
 }

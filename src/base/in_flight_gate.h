@@ -37,6 +37,10 @@ class BasicInFlightGate {
     is_closing_ = false;
     lock.hold_for_fork();
   }
+  // Lets a fork that waits take the lock, which the caller holds, and waits for the end of it.
+  void let_pass(LockType& lock) const SNUG_REQUIRES(lock) {
+    while (is_closing_) yield_lock(lock);
+  }
   // Drops the lock, which the caller holds, for a moment, so that other threads can take it.
   static void yield_lock(LockType& lock) SNUG_REQUIRES(lock) {
     lock.unlock();
@@ -58,7 +62,7 @@ class SNUG_SCOPED_LOCK BasicGateGuard {
       : lock_(lock) {
     SharedHolds::name(where);
     lock_.lock();
-    while (in_flight.is_closing()) InFlightGate::yield_lock(lock_);
+    in_flight.let_pass(lock_);
   }
   ~BasicGateGuard() SNUG_RELEASE() { lock_.unlock(); }
   BasicGateGuard(const BasicGateGuard&) = delete;

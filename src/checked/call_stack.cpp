@@ -4,6 +4,7 @@
 #include "base/fatal.h"
 #include "base/text.h"
 #include "os/loaded_module.h"
+#include "os/memory.h"
 #include "os/thread.h"
 #include "unwind/readable_stack.h"
 
@@ -18,7 +19,8 @@ SNUG_INITIAL_EXEC constinit thread_local uint32_t thread_number = 0;
 template <class Visit>
 SNUG_ALWAYS_INLINE void walk(const void* innermost, size_t most, Visit visit) {
   uintptr_t frame = address_of(innermost);
-  unwind::ReadableStack stack(frame, 0);
+  // A word that is no frame may lead to what has been unmapped since an earlier walk.
+  unwind::ReadableStack stack(frame, os::unmappings());
   for (size_t steps = 0; steps != most && is_aligned(frame, kFrameAlignment) && stack.can_read(frame); ++steps) {
     const auto* const words = at<const uintptr_t>(frame);
     if (words[1] == 0) return;

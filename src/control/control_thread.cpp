@@ -93,11 +93,16 @@ bool ControlThread::make_page() {
 }
 
 // The program may have closed the file, and its number may be another file's by now.
+void ControlThread::hide_page() {
+  if (answer_ != nullptr && os::identity_of(file_) == identity_) system_call(SYS_close, file_);
+}
+
+// No other thread is here.
 void ControlThread::drop_page() {
   ControlPage* const page = page_.exchange(nullptr, kAcqRel);
   if (page == nullptr) return;
   os::release(page, answer_ != nullptr ? ControlPage::kBytes : os::page_size());
-  if (answer_ != nullptr && os::identity_of(file_) == identity_) system_call(SYS_close, file_);
+  hide_page();
 }
 
 bool ControlThread::start() {

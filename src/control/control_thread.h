@@ -45,8 +45,9 @@ class ControlThread {
   // Makes the page, which tools find if there is something to answer; false if the OS refuses it. The caller holds a
   // lock that a fork takes: system calls alone.
   bool make_page();
-  // The same: where the thread was refused.
-  void drop_page();
+  // The same, where the thread was refused: tools find the page no more. Other threads may be nudging by it, so that it
+  // stays.
+  void hide_page();
   // Starts the thread, once for each page; false if the OS refuses. The caller holds no lock: this allocates.
   bool start();
   void dismiss();
@@ -54,6 +55,7 @@ class ControlThread {
 
  private:
   void* make_shared_page();
+  void drop_page();
   void live(ControlPage& page);
   void answer_request(ControlPage& page, uint32_t request);
 

@@ -30,7 +30,7 @@ void UserHeap::begin(const char* name, const HeapLimits& limits, uint32_t forks)
   held_ = 0;
   peak_held_ = 0;
   was_at_limit_ = false;
-  is_visited_ = false;
+  visitor_ = 0;
   forks_ = forks;
   operations_ = 0;
   state_.store(kLive, kRelaxed);
@@ -90,7 +90,7 @@ void UserHeap::put(size_t size_class, void* const* blocks, size_t count) {
     put_back_lone(record->slab, sizes, blocks[i]);
     --blocks_out_;
     bytes_out_ -= sizes.block_size;
-    if (record->slab.full || record->slab.used() == 0) relist(record->slab);
+    if ((record->slab.full || record->slab.used() == 0) && !is_visited()) relist(record->slab);
   }
 }
 
@@ -279,12 +279,31 @@ bool UserHeap::recount(uint32_t forks) {
   if (forks_ == forks) return false;
   forks_ = forks;
   held_ = slab_bytes_ + large_bytes_;
+  soft_limit_.after_fork();
+  if (is_visited() && !::pthread_equal(visitor_, ::pthread_self())) end_visits();
   return true;
+}
+
+void UserHeap::end_visits() {
+  visitor_ = 0;
+  for (size_t c = 1; c < end_of_classes_; ++c) {
+    Bin& bin = bins_[c];
+    for (Slab* slab = bin.full.front(); slab != nullptr;) {
+      Slab* const next = SlabList::next(slab);
+      if (slab->has_blocks()) relist(*slab);
+      slab = next;
+    }
+    for (Slab* slab = bin.partial.front(); slab != nullptr;) {
+      Slab* const next = SlabList::next(slab);
+      if (slab->used() == 0 && bin.partial.front() != bin.partial.back()) give_back(*slab);
+      slab = next;
+    }
+  }
 }
 
 size_t UserHeap::release_empty() {
   size_t given = 0;
-  for (size_t c = 1; c < end_of_classes_ && !is_visited_; ++c) {
+  for (size_t c = 1; c < end_of_classes_ && !is_visited(); ++c) {
     Slab* const slab = bins_[c].partial.front();
     if (slab == nullptr || slab->used() != 0) continue;
     given += slab->span->pages.bytes();
@@ -295,7 +314,7 @@ size_t UserHeap::release_empty() {
 
 size_t UserHeap::trim() {
   size_t given = release_empty();
-  for (size_t c = 1; c < end_of_classes_ && !is_visited_ && !region_.is_there(); ++c)
+  for (size_t c = 1; c < end_of_classes_ && !is_visited() && !region_.is_there(); ++c)
     for (Slab* slab = bins_[c].partial.front(); slab != nullptr; slab = SlabList::next(slab))
       given += give_back_holes(*slab, parts_.spans);
   return given;

@@ -156,11 +156,12 @@ class alignas(kCacheLine) UserHeap {
   size_t trim() SNUG_REQUIRES(lock_);
   // Calls visit(block, usable bytes) for each block that is not free, until it returns other than 0; returns that. A
   // block in a cache is not free. Without the lock, between begin_visits() and end_visits(): no other thread uses the
-  // heap, and what trims all heaps passes it by.
+  // heap, and what trims all heaps passes it by; but a block that has rested may come home from anywhere. So slabs stay
+  // in their lists meanwhile, and in order again afterwards.
   template <class Visit>
   int visit(Visit visit) SNUG_UNPROVED;
-  void begin_visits() SNUG_REQUIRES(lock_) { is_visited_ = true; }
-  void end_visits() SNUG_REQUIRES(lock_) { is_visited_ = false; }
+  void begin_visits() SNUG_REQUIRES(lock_) { visitor_ = ::pthread_self(); }
+  void end_visits() SNUG_REQUIRES(lock_);
   const char* check() const SNUG_REQUIRES(lock_);
 
   using CacheList = List<UserCache, &UserCache::in_heap>;
@@ -213,6 +214,7 @@ class alignas(kCacheLine) UserHeap {
   void give_spans(SpanBatch& batch) SNUG_REQUIRES(lock_);
   char* start_of(const Span& span) const SNUG_REQUIRES(lock_);
   void set_slab(const Span& span, HeapSlab* slab) SNUG_REQUIRES(lock_);
+  bool is_visited() const SNUG_REQUIRES(lock_) { return visitor_ != 0; }
   HeapSlab* slab_at(const void* address) const SNUG_REQUIRES(lock_);
   Span* take_apart(Slab& slab) SNUG_REQUIRES(lock_);
   void relist(Slab& slab) SNUG_REQUIRES(lock_);
@@ -236,7 +238,7 @@ class alignas(kCacheLine) UserHeap {
   uint64_t blocks_out_ SNUG_GUARDED_BY(lock_) = 0;
   uint64_t bytes_out_ SNUG_GUARDED_BY(lock_) = 0;
   bool was_at_limit_ SNUG_GUARDED_BY(lock_) = false;
-  bool is_visited_ SNUG_GUARDED_BY(lock_) = false;
+  pthread_t visitor_ SNUG_GUARDED_BY(lock_) = 0;
   uint32_t forks_ SNUG_GUARDED_BY(lock_) = 0;  // that recount() has seen
   uint32_t operations_ SNUG_GUARDED_BY(lock_) = 0;
   uint32_t end_of_classes_ SNUG_GUARDED_BY(lock_) = 0;  // no class from here on has had a slab

@@ -20,7 +20,7 @@ class OwnMemory {
   }
 
  private:
-  InputFile file_{"/proc/self/mem"};
+  InputFile file_{"/proc/thread-self/mem"};
 };
 
 // Looks for the note of the build id in a segment of notes; true if it is there.

@@ -1,5 +1,5 @@
-// What the code at an address was loaded from. Reads /proc/self/maps, not libc's list of modules: the process may hold
-// the lock of that list when it ends. Allocates nothing.
+// What the code at an address was loaded from. Reads /proc/thread-self/maps, not libc's list of modules: the process
+// may hold the lock of that list when it ends. Allocates nothing.
 #pragma once
 
 #include <stddef.h>

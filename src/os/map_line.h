@@ -1,4 +1,4 @@
-// A line of /proc/self/maps: "start-end rwxp offset device inode   path".
+// A line of /proc/thread-self/maps: "start-end rwxp offset device inode   path".
 #pragma once
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ MapLine parse_map_line(const char* line);
 // Calls visit(const MapLine&) for each line, until it returns true; true if it did. Longer lines are cut.
 template <class Visit>
 bool for_each_map_line(Visit visit) {
-  InputFile maps("/proc/self/maps");
+  InputFile maps("/proc/thread-self/maps");  // once main's thread has ended, /proc/self has none
   char bytes[1024];
   char line[1024];
   size_t length = 0;

@@ -48,6 +48,7 @@ Atomic<void*> asked_about{nullptr};
 // and calloc would then hand out old contents.
 enum class Purged : uint8_t { kUntried, kZeros, kWhatWasThere };
 Atomic<Purged> purged{Purged::kUntried};
+Atomic<uint64_t> unmapped{0};
 
 // Purges, and learns what purged memory holds: it writes a word that is not 0 first. That word may be a free slot of a
 // table of handles, which other threads may read meanwhile (compact/handle_table.h).
@@ -142,9 +143,15 @@ bool answers_for_addresses() {
   return true;
 }
 
-bool release(void* start, size_t bytes) { return system_call(SYS_munmap, start, bytes) == 0; }
+bool release(void* start, size_t bytes) {
+  unmapped.fetch_add(1, kRelaxed);
+  return system_call(SYS_munmap, start, bytes) == 0;
+}
+
+uint64_t unmappings() { return unmapped.load(kRelaxed); }
 
 void* grow(void* start, size_t bytes, size_t more_bytes) {
+  unmapped.fetch_add(1, kRelaxed);
   return address_or_null(system_call(SYS_mremap, start, bytes, more_bytes, MREMAP_MAYMOVE));
 }
 
@@ -153,6 +160,7 @@ bool lengthen(void* start, size_t bytes, size_t more_bytes) {
 }
 
 bool move(void* start, size_t bytes, void* place) {
+  unmapped.fetch_add(1, kRelaxed);
   return system_call(SYS_mremap, start, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) >= 0;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 namespace snug::os {
 
@@ -48,6 +49,8 @@ bool answers_for_addresses();
 
 // False if the kernel could not split the mapping; the range is then still mapped.
 bool release(void* start, size_t bytes);
+// How often so far snug has unmapped something, or moved it.
+uint64_t unmappings();
 
 // Makes a mapping longer, at the same place or another, contents kept. Null if it stays as it was.
 void* grow(void* start, size_t bytes, size_t more_bytes);

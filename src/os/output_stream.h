@@ -45,8 +45,10 @@ class OutputStream {
     if (memory_ != nullptr) return copy(bytes, count);
     for (const auto* next = static_cast<const char*>(bytes); count != 0 && error_ == 0;) {
       const long written = persistent_system_call(SYS_write, descriptor_, next, count);
-      if (written < 0) error_ = static_cast<int>(-written);
-      if (written < 0) return;
+      if (written <= 0) {  // 0: nor would it take more of it
+        error_ = written < 0 ? static_cast<int>(-written) : EIO;
+        return;
+      }
       written_ += static_cast<size_t>(written);
       next += written;
       count -= static_cast<size_t>(written);

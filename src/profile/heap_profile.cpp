@@ -35,11 +35,11 @@ bool HeapProfile::start(size_t mean, const ClassTable& table) {
     is_new = state_ == nullptr;
   }
   if (is_new) {
-    void* const memory = arena_.allocate(sizeof(State));
-    void* const buckets = arena_.allocate(kBuckets * sizeof(Sample*));
-    if (memory == nullptr || buckets == nullptr) return false;
+    constexpr size_t kState = round_up(sizeof(State), kCacheLine);
+    auto* const memory = static_cast<char*>(arena_.allocate(kState + kBuckets * sizeof(Sample*)));
+    if (memory == nullptr) return false;
     State* const state = ::new (InPlace{memory}) State;
-    state->buckets = static_cast<Sample**>(buckets);
+    state->buckets = reinterpret_cast<Sample**>(memory + kState);
     state->started_ns = os::nanoseconds_since_1970();
     pages_.open(table);
     const auto here = reinterpret_cast<uintptr_t>(&is_drop_in);
@@ -58,15 +58,18 @@ bool HeapProfile::start(size_t mean, const ClassTable& table) {
 }
 
 void* HeapProfile::take_block(size_t size_class) {
-  Slab* page;
+  Slab* record;
   {
     const LockGuard guard(lock_);
     if (void* const block = pages_.take(size_class); block != nullptr) return block;
-    page = pages_.take_record();
+    record = pages_.take_record();
   }
-  page = pages_.make_page(size_class, page);
-  if (page == nullptr) return nullptr;
+  Slab* const page = pages_.make_page(size_class, record);
   const LockGuard guard(lock_);
+  if (page == nullptr) {
+    if (record != nullptr) pages_.put_back_record(record);
+    return nullptr;
+  }
   pages_.add(page);
   return pages_.take(size_class);
 }

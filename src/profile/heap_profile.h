@@ -63,7 +63,7 @@ class HeapProfile {
   bool start(size_t mean, const ClassTable& table);
   void stop() { mean_.store(0, kRelaxed); }
   // One load each; false in a process that does not use it.
-  bool is_on() const { return mean_.load(kRelaxed) != 0; }
+  bool is_on() const { return mean_.load(kAcquire) != 0; }  // and then own_code_ is known
   bool has_been_on() const { return mean_set_.load(kRelaxed) != 0; }
   // That of the last start().
   SampleDistance distance() const { return SampleDistance(mean_set_.load(kRelaxed)); }

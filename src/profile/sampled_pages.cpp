@@ -6,13 +6,16 @@
 namespace snug {
 
 Slab* SampledPages::make_page(size_t size_class, Slab* record) {
-  void* const memory = record != nullptr ? record : arena_.allocate(sizeof(Page));
-  if (memory == nullptr) return nullptr;
   const SizeClass& sizes = table_->classes[size_class];
   const bool is_packed = sizes.block_size <= kPackedMost;
   const PageCount pages{is_packed ? 1u : sizes.pages_per_slab};
   Span* const span = spans_.allocate(spans_.next_home(), pages, {is_packed ? 1u : sizes.slab_alignment()});
   if (span == nullptr) return nullptr;
+  void* const memory = record != nullptr ? record : arena_.allocate(sizeof(Page));
+  if (memory == nullptr) {
+    spans_.free(span, {0});
+    return nullptr;
+  }
   Slab* const page = ::new (InPlace{memory}) Page;
   page->start = spans_.page_map().start_of(span->first);
   page->span = span;

@@ -32,15 +32,16 @@ class SampledPages {
 
   // Under the lock. A block of the class, or null if no page has one to give: then the caller makes one.
   void* take(size_t size_class);
-  // Under the lock: a record that is free, or null; and what make_page() has made, to the pages of its class.
+  // Under the lock: a record that is free, or null, and back; and what make_page() has made, to the pages of its class.
   Slab* take_record() { return free_.pop_front(); }
+  void put_back_record(Slab* record) { free_.push_front(record); }
   void add(Slab* page);
   // Under the lock. Takes back a block; returns the span of a page that is empty now and not kept, which the caller
   // passes to let_go(). `page` is the block's.
   Span* give(Slab& page, const void* block);
 
   // Under no lock. A page for blocks of the class, with a record from take_record() or a new one; null, and the record
-  // is lost, if the OS refuses.
+  // is still the caller's, if the OS refuses, or the limit.
   Slab* make_page(size_t size_class, Slab* record);
   void let_go(Span* span) { spans_.free(span, span->written); }
   // Any thread: the page that the address lies on, if it is one of these; else null.

@@ -27,10 +27,11 @@ class DeferredFrees {
   // Calls free(block) for kAtATime of them at most, without the lock, unless another thread is at it. The caller holds
   // no lock.
   template <class Free>
-  void free_some(Free free) {
+  uint32_t free_some(Free free) {
     SentBlock* some[kAtATime];
     const uint32_t count = take(some);
     for (uint32_t i = 0; i != count; ++i) free(static_cast<void*>(some[i]));
+    return count;
   }
 
   // In the child of a fork, under the lock.

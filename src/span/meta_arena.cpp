@@ -100,8 +100,6 @@ bool MetaArena::stock(size_t bytes) {
     LockGuard guard(lock_);
     is_low_.store(false, kRelaxed);
     if (reserve_.left() < bytes) {
-      // What is in reserve may be a page of the span store's, too short for this record: it serves the next ones.
-      if (current_.left() < reserve_.left()) use(reserve_);
       reserve_ = {address_of(fresh), address_of(fresh) + size};
       mapped_.fetch_add(size, kRelaxed);
       return true;

@@ -68,6 +68,11 @@ class BasicSoftLimit {
     note_less(last);
     note(last);
   }
+  // In the child of a fork: a thread that has claimed it is not here, or will answer all the same.
+  void after_fork() {
+    State expected = kClaimed;
+    state_.compare_exchange_strong(expected, kPassed, kRelaxed, kRelaxed);
+  }
   // True if no answer is due for so much.
   bool covers(size_t held) const { return held <= mark_.load(kRelaxed); }
 

@@ -59,6 +59,7 @@ enum class PageUse : uint8_t { kFree, kSlab, kRun, kRecords, kOther };
 
 // How many refusals of the OS in a row end a give-back: what it refuses becomes young, and may soon be due again.
 inline constexpr uint32_t kMostRefusals = 64;
+
 // What became of the oldest empty memory: purged, refused by the OS, or not due, as there is none or it is too young.
 enum class Purge { kDone, kRefused, kNotDue };
 

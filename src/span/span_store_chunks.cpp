@@ -279,6 +279,7 @@ bool SpanStore::await_others() {
   pause_a_moment();
   SharedHolds::name(CallSite::current());
   lock_.lock();
+  in_flight_.let_pass(lock_);
   return true;
 }
 
@@ -303,6 +304,7 @@ bool SpanStore::release_addresses() {
     while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
       if (!purge_chunk(span) || !release_chunk(span)) return any;
       any = true;
+      in_flight_.let_pass(lock_);
     }
   }
   return any;

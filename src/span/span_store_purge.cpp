@@ -278,8 +278,11 @@ size_t SpanStore::purge(size_t pad, size_t most) {
   size_t given = 0;
   uint32_t refusals = 0;  // in a row
   if (dirty_pages_ * kPageSize > pad || pad == 0) retire_wilderness();
-  // Memory that cannot be purged (locked, say) goes to the young end, and is not tried for ever.
+  // What other threads free meanwhile is theirs. Memory that cannot be purged (locked, say) goes to the young end, and
+  // is not tried for ever.
+  most = min(most, dirty_pages_ * kPageSize);
   while (dirty_pages_ * kPageSize > pad && given < most && refusals != kMostRefusals) {
+    in_flight_.let_pass(lock_);
     Span* span = any_dirty();
     if (span == nullptr) break;
     const size_t bytes = purge_run(span);

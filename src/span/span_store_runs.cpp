@@ -131,8 +131,10 @@ PageCount SpanStore::length_of_run(const void* start) const {
   return page_map_.start_of(span->first) == start ? span->run : PageCount{};
 }
 
-// The span of a run that the page lies in, or null.
+// The span of a run that the page lies in, or null. As a rule it begins its chunk.
 const Span* SpanStore::span_of_run(PageId page) const {
+  const PageEntry first = page_map_.entry(page.start_of_chunk());
+  if (first.is_run() && page.in_chunk() < first.record<Span>()->pages.value) return first.record<Span>();
   PageId before = page;
   for (; !page_map_.entry(before).is_run(); before = before - PageCount{1})
     if (!page_map_.entry(before).is_none() || before.in_chunk() == 0) return nullptr;

@@ -170,6 +170,25 @@ class ProfileFilesTest(unittest.TestCase):
         self.assertRegex(nowhere.stderr.readline(), r"^snug: cannot write the heap profile to .*/none/\d+: error 2\n$")
         nowhere.end()
 
+    def test_what_lies_in_the_way_is_neither_followed_nor_reused(self):
+        child = Profiled("profile:64K", out="p.%p")
+        draft = Path(child.folder.name) / f"p.{child.pid}~"
+        other = Path(child.folder.name) / "other"
+        other.write_text("another's")
+        draft.symlink_to(other)
+        child.say("hold 1")
+        self.assertEqual(child.end(), "")
+        self.assertEqual(other.read_text(), "another's")
+        written = Path(child.folder.name) / f"p.{child.pid}"
+        self.assertFalse(written.is_symlink())
+        self.assertEqual(written.stat().st_mode & 0o777, 0o600)
+        child = Profiled("profile:64K", out="p.%p")
+        draft = Path(child.folder.name) / f"p.{child.pid}~"
+        draft.touch(0o644)
+        child.say("hold 1")
+        self.assertEqual(child.end(), "")
+        self.assertEqual((Path(child.folder.name) / f"p.{child.pid}").stat().st_mode & 0o777, 0o600)
+
     def test_signals_meanwhile_and_at_the_end(self):
         child = Profiled("profile:16K,profile_signal:SIGUSR2,profile_at:+1M")
         child.say("hold 8")

@@ -43,10 +43,10 @@ class StreamsTest(unittest.TestCase):
 
     def test_what_is_closed_is_no_file_of_the_tools(self):
         file = self.folder / "c.json"
-        for closed in ("2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+        for closed, status in (("2>&-", 0), (">&- 2>&-", 1), ("<&- >&- 2>&-", 1)):
             file.unlink(missing_ok=True)
-            by_shell(f'"$@" {closed}', *COMPARED, f"--json={file}", ALLOCATING, "10")
-            self.assertEqual(json.loads(file.read_text())["clean"], True, closed)
+            run = by_shell(f'"$@" {closed}', *COMPARED, f"--json={file}", ALLOCATING, "10")
+            self.assertEqual((run.returncode, json.loads(file.read_text())["clean"]), (status, True), closed)
 
     def test_a_program_finds_closed_what_was_closed(self):
         run = by_shell('"$@" <&-', TOOL, "run", "--library", LIBRARY, "--report", SHELL, "-c", "ls /proc/self/fd/0")
@@ -65,6 +65,40 @@ class StreamsTest(unittest.TestCase):
         self.assertEqual(snug(*COMPARED[1:], f"--json={link}", ALLOCATING, "10").returncode, 0)
         self.assertTrue(link.is_symlink())
         self.assertTrue(json.loads(file.read_text())["clean"])
+
+    def test_a_file_keeps_its_rights(self):
+        file = self.folder / "c.json"
+        file.write_text("before")
+        file.chmod(0o640)
+        self.assertEqual(snug(*COMPARED[1:], f"--json={file}", ALLOCATING, "10").returncode, 0)
+        self.assertEqual(file.stat().st_mode & 0o777, 0o640)
+        profile = self.folder / "p.pb"
+        run = snug("profile", "--library", LIBRARY, "--distance", "1K", "-o", str(profile), ALLOCATING, "1000")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(profile.stat().st_mode & 0o777, 0o600)
+
+    def test_what_an_earlier_run_has_left_beside_it_stays(self):
+        trace, part = self.folder / "t.trace", self.folder / "t.trace.part"
+        self.assertEqual(snug("record", "--library", LIBRARY, "-o", str(part), ALLOCATING, "10").returncode, 0)
+        before = part.read_bytes()
+        run = snug("trace", "cut", str(part), "--from", "0", "-o", str(trace))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(part.read_bytes(), before)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["t.trace", "t.trace.part"])
+
+    def test_the_file_behind_standard_output_is_not_replaced(self):
+        log = self.folder / "log"
+        run = by_shell(f'"$@" >>{log}; echo after >>{log}', *COMPARED, "--json=/dev/stdout", ALLOCATING, "10")
+        self.assertIn("glibc", log.read_text(), run.stderr)
+        self.assertTrue(log.read_text().endswith("after\n"))
+        self.assertEqual(os.listdir(self.folder), ["log"])
+
+    def test_a_report_goes_on_where_people_hear_nothing(self):
+        trace = self.folder / "t.trace"
+        self.assertEqual(snug("record", "--library", LIBRARY, "-o", str(trace), ALLOCATING, "10").returncode, 0)
+        run = by_shell('"$@" 2>/dev/full', TOOL, "report", "--no-replay", "--json", str(trace))
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("nodes", json.loads(run.stdout))
 
     def test_bytes_that_are_no_text(self):
         script = self.folder / "fails"

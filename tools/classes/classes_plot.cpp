@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "print/output_file.h"
 #include "print/palette.h"
@@ -116,9 +117,10 @@ std::string cached_panel(const std::vector<ClassesMap>& maps, const SvgFrame& fr
 void convert_to_png(const std::string& svg, const std::string& path) {
   const TemporaryFolder folder;
   const std::string picture = folder.path() / "plot.svg";
-  std::ofstream(picture) << svg;
+  const std::string converted = folder.path() / "plot.png";
+  write_output(picture, svg);
   const HeldSignals signals({});
-  const Command convert{.arguments = {"rsvg-convert", "-z", "2", "-o", path, picture},
+  const Command convert{.arguments = {"rsvg-convert", "-z", "2", "-o", converted, picture},
                         .environment = Environment::current(),
                         .input = {},
                         .output = {},
@@ -132,6 +134,9 @@ void convert_to_png(const std::string& svg, const std::string& path) {
     if (error.exit_status() == EXIT_FAILURE) throw;
     throw UserError("a .png needs rsvg-convert (Debian's librsvg2-bin); a .svg needs nothing", EXIT_FAILURE);
   }
+  std::ostringstream made;
+  made << std::ifstream(converted, std::ios::binary).rdbuf();
+  write_output(path, made.str());
 }
 
 }  // namespace

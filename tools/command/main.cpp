@@ -68,11 +68,14 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
-// What the caller has closed (`2>&-`, say) is /dev/null to the tool: the next file that it opens would get the number,
-// and what is said on standard error would stand in it. Programs find it closed, as before.
-void open_standard_streams() {
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != descriptor) return;
+// Takes the numbers of the streams that the caller has closed (`2>&-`, say): the next file that the tool opens would
+// get one, and what is said on standard error would stand in it. To read or write there fails as before, and programs
+// find it closed.
+void take_closed_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const int other_way = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", other_way | O_CLOEXEC) != descriptor) return;
+  }
 }
 
 int run_tool(std::vector<std::string> arguments) {
@@ -134,7 +137,7 @@ int run_tool(std::vector<std::string> arguments) {
 }  // namespace snug::tool
 
 int main(int count, char** arguments) {
-  snug::tool::open_standard_streams();
+  snug::tool::take_closed_streams();
   snug::tool::take_child_signal();
   try {
     return snug::tool::run_tool({arguments + 1, arguments + count});
@@ -142,7 +145,7 @@ int main(int count, char** arguments) {
     snug::tool::say("snug: {}\n", snug::tool::printable(error.what()));
     return error.exit_status();
   } catch (const std::exception& error) {
-    snug::tool::say("snug: unexpected: {}\n", error.what());
+    snug::tool::say("snug: unexpected: {}\n", snug::tool::printable(error.what()));
     return EXIT_FAILURE;
   }
 }

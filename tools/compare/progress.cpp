@@ -1,11 +1,12 @@
 #include "compare/progress.h"
-#include "print/say.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+
+#include "print/say.h"
 
 namespace snug::tool {
 

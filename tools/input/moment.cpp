@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "print/quantity.h"
 #include "print/say.h"
 #include "text/number_within.h"

@@ -1,6 +1,9 @@
 #include "print/output_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -23,31 +26,68 @@ UserError cannot_write(const std::string& path, int error) {
   return UserError(fmt::format("cannot write {}: {}", what, why), EXIT_FAILURE);
 }
 
-// Where a link leads, so that the link stays.
-std::string followed(const std::string& path) {
+// Where links lead, so that they stay; the last place need not be there.
+std::string followed(fs::path path) {
+  constexpr int kMostLinks = 40;
   std::error_code none;
-  const fs::path target = fs::is_symlink(path, none) ? fs::weakly_canonical(path, none) : fs::path(path);
-  return none ? path : target.string();
+  for (int link = 0; link != kMostLinks && fs::is_symlink(path, none); ++link)
+    path = path.parent_path() / fs::read_symlink(path, none);  // what is absolute takes the place of the rest
+  return path.string();
+}
+
+// True if the path leads to what standard output is, as /dev/stdout does.
+bool is_output(const std::string& path) {
+  struct stat at_path, at_output;
+  return stat(path.c_str(), &at_path) == 0 && fstat(STDOUT_FILENO, &at_output) == 0 &&
+         at_path.st_dev == at_output.st_dev && at_path.st_ino == at_output.st_ino;
 }
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path) : path_(path), file_(stdout) {
+OutputFile::OutputFile(const std::string& path, Readers readers) : path_(path), file_(stdout) {
   if (is_standard_output()) return;
-  path_ = followed(path);
   std::error_code none;
   const fs::file_status status = fs::status(path_, none);
-  if (!fs::exists(status) || fs::is_regular_file(status)) {
-    part_ = path_ + ".part";
-    file_ = std::fopen(part_.c_str(), "we");
-    if (file_ != nullptr) return;
-    part_.clear();
+  const bool is_file = fs::is_regular_file(status);
+  if (is_file && is_output(path_)) {
+    path_ = kStandardOutput;
+    return;
+  }
+  if (is_file && access(path_.c_str(), W_OK) != 0) throw cannot_write(path, errno);
+  if (is_file || !fs::exists(status)) {
+    path_ = followed(path_);
+    if (open_part(readers)) return;
+    if (errno != EACCES && errno != EPERM && errno != EROFS) throw cannot_write(path, errno);
   }
   file_ = std::fopen(path_.c_str(), "we");
   if (file_ == nullptr) throw cannot_write(path, errno);
 }
 
 OutputFile::~OutputFile() { drop(); }
+
+// What an earlier run has left, or another one writes, stays.
+bool OutputFile::open_part(Readers readers) {
+  constexpr int kMost = 1000;
+  const mode_t mode = readers == Readers::kOwner ? 0600 : 0666;
+  int descriptor = -1;
+  for (int number = 1; number != kMost && descriptor < 0; ++number) {
+    part_ = path_ + ".part" + (number == 1 ? "" : std::to_string(number));
+    descriptor = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor < 0 && errno != EEXIST) break;
+  }
+  if (descriptor < 0) {
+    part_.clear();
+    return false;
+  }
+  struct stat before;
+  if (stat(path_.c_str(), &before) == 0) {
+    // Where it may not be given to another owner, it is the caller's: the rights are then no wider than they were.
+    if (fchown(descriptor, before.st_uid, before.st_gid) != 0) before.st_mode &= 0777;
+    fchmod(descriptor, before.st_mode & 07777);
+  }
+  file_ = fdopen(descriptor, "w");
+  return true;
+}
 
 void OutputFile::put(std::string_view text) {
   errno = 0;
@@ -79,8 +119,8 @@ void OutputFile::finish() {
   throw cannot_write(path_, error);
 }
 
-void write_output(const std::string& path, std::string_view text) {
-  OutputFile file(path);
+void write_output(const std::string& path, std::string_view text, Readers readers) {
+  OutputFile file(path, readers);
   file.put(text);
   file.finish();
 }

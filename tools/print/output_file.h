@@ -1,6 +1,6 @@
 // OutputFile: a file that a command writes, or standard output. What stood there stays until the new file is whole: it
-// is written beside it, as PATH.part, and gets the name by finish(). What is no regular file (a device, a pipe), and a
-// file in a folder that takes no other, is written as it stands.
+// is written beside it, as PATH.part (or .part2 …), and gets the name, and the rights of what stood there, by finish().
+// What is no regular file (a device, a pipe), and a file in a folder that takes no other, is written as it stands.
 #pragma once
 
 #include <cstdio>
@@ -11,10 +11,12 @@ namespace snug::tool {
 
 inline constexpr const char* kStandardOutput = "-";  // as a path
 
+enum class Readers { kAll, kOwner };  // of a new file: as the umask says, or its owner alone
+
 class OutputFile {
  public:
   // Throws UserError with status 1 if it cannot be written.
-  explicit OutputFile(const std::string& path);
+  explicit OutputFile(const std::string& path, Readers readers = Readers::kAll);
   // Without finish() nothing has changed at the path, if that was possible.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -28,6 +30,7 @@ class OutputFile {
   void finish();
 
  private:
+  bool open_part(Readers readers);
   void drop();
 
   std::string path_;
@@ -37,6 +40,6 @@ class OutputFile {
 };
 
 // All at once.
-void write_output(const std::string& path, std::string_view text);
+void write_output(const std::string& path, std::string_view text, Readers readers = Readers::kAll);
 
 }  // namespace snug::tool

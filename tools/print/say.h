@@ -1,5 +1,5 @@
 // say(): a line for people, or a part of one, on standard error. What cannot be written there is lost, and nothing else
-// with it: a closed terminal or a full disk behind it ends no work.
+// with it: a full disk behind it ends no work.
 #pragma once
 
 #include <fmt/format.h>

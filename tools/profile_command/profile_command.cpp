@@ -5,21 +5,19 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "config/configuration.h"
 #include "library/snug_library.h"
 #include "live/live_process.h"
 #include "print/output_file.h"
+#include "print/people_text.h"
 #include "print/say.h"
 #include "process/passed_signals.h"
 #include "process/temporary_folder.h"
 #include "profile_command/profile_table.h"
 #include "text/json_text.h"
 #include "text/number_within.h"
-#include "text/printable.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -89,13 +87,11 @@ ProfileMeasure ProfileCommand::measure() const {
   return allocated_ ? ProfileMeasure::kAllocated : peak_ ? ProfileMeasure::kPeak : ProfileMeasure::kLive;
 }
 
-void ProfileCommand::show(const HeapProfileFile& profile, std::FILE* people) const {
-  if (people == stderr)
-    say("{}", profile_table(profile, measure(), most_));
-  else
-    write_output(kStandardOutput, profile_table(profile, measure(), most_));
+void ProfileCommand::show(const HeapProfileFile& profile, PeopleText people) const {
+  people.tell(profile_table(profile, measure(), most_));
   if (!collapsed_file_.empty()) write_output(collapsed_file_, collapsed_stacks(profile, measure()));
   if (!json_file_.empty()) write_output(json_file_, json_text(profile_json(profile), 2) + "\n");
+  people.finish();
 }
 
 int ProfileCommand::execute() const {
@@ -111,14 +107,14 @@ int ProfileCommand::execute() const {
   if (!compared_.empty())
     profile.subtract(HeapProfileFile(compared_));
   else if (!out_file_.empty())
-    write_output(out_file_, profile.with_names());
-  show(profile, people_stream());
+    write_output(out_file_, profile.with_names(), Readers::kOwner);
+  show(profile, PeopleText(is_output_taken()));
   return 0;
 }
 
 // JSON or lines on standard output are for programs.
-std::FILE* ProfileCommand::people_stream() const {
-  return collapsed_file_ == kStandardOutput || json_file_ == kStandardOutput ? stderr : stdout;
+bool ProfileCommand::is_output_taken() const {
+  return collapsed_file_ == kStandardOutput || json_file_ == kStandardOutput;
 }
 
 int ProfileCommand::show_running(const std::string& word) const {
@@ -128,8 +124,8 @@ int ProfileCommand::show_running(const std::string& word) const {
   const std::string file = (folder.path() / "profile.pb").string();
   write_output(file, written);
   const HeapProfileFile profile(file, static_cast<std::uint64_t>(process));
-  if (!out_file_.empty()) write_output(out_file_, profile.with_names());
-  show(profile, people_stream());
+  if (!out_file_.empty()) write_output(out_file_, profile.with_names(), Readers::kOwner);
+  show(profile, PeopleText(is_output_taken()));
   return 0;
 }
 
@@ -148,10 +144,8 @@ int ProfileCommand::run_program() const {
     const auto file = folder.path() / fmt::format("{}.pb", ended.pid);
     if (std::filesystem::exists(file)) {
       const HeapProfileFile profile(file.string(), static_cast<std::uint64_t>(ended.pid));
-      if (!out_file_.empty()) {
-        write_output(out_file_, profile.with_names());
-      }
-      show(profile, stderr);
+      if (!out_file_.empty()) write_output(out_file_, profile.with_names(), Readers::kOwner);
+      show(profile, PeopleText(true));
     } else {
       say("snug: the program wrote no profile: it ended by _exit or a signal, or is not served "
           "(`snug doctor` tells)\n");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "print/people_text.h"
 #include "profile_command/heap_profile_file.h"
 
 namespace snug::tool {
@@ -22,8 +23,8 @@ class ProfileCommand {
   ProfileMeasure measure() const;
   int run_program() const;
   int show_running(const std::string& word) const;
-  void show(const HeapProfileFile& profile, std::FILE* people) const;
-  std::FILE* people_stream() const;
+  void show(const HeapProfileFile& profile, PeopleText people) const;
+  bool is_output_taken() const;
 
   CLI::App* command_;
   const std::vector<std::string>& program_;

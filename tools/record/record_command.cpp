@@ -13,7 +13,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -300,7 +299,10 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   if (says_leaks_ && file_option_->count() == 0) folder.emplace();
   const std::string kept = folder ? "" : file_;
   const std::string file = folder ? (folder->path() / "leaks.trace").string() : file_;
-  if (!json_file_.empty() && fs::weakly_canonical(json_file_) == fs::weakly_canonical(file))
+  std::error_code none;
+  const bool is_device = fs::exists(file, none) && !fs::is_regular_file(file, none);
+  const auto place = [](const std::string& path) { return fs::absolute(path).lexically_normal(); };
+  if (!json_file_.empty() && !is_device && (place(json_file_) == place(file) || fs::equivalent(json_file_, file, none)))
     throw UserError(fmt::format("-o and --json name one file, '{}'", printable(file)));
   expect_writable(file, overwrites_ ? Existing::kOverwrite : Existing::kKeep);
   if (says_leaks_ && fs::exists(file) && !fs::is_regular_file(file))

@@ -72,7 +72,6 @@ std::string pid_namespace() {
 
 std::string name_of(const RingFile& ring) { return fmt::format("process {}", ring.process()); }
 
-// A line of what a process was given.
 // As one field of a line of facts.
 std::string field(std::string text) {
   text.resize(text.find_last_not_of('\0') + 1);

@@ -14,6 +14,7 @@
 #include "input/process_option.h"
 #include "library/snug_library.h"
 #include "print/output_file.h"
+#include "print/people_text.h"
 #include "print/say.h"
 #include "print/table.h"
 #include "replay_command/components.h"
@@ -198,14 +199,13 @@ int ReplayCommand::execute() const {
                             : shows_ticks_ ? TickDetail::kOperations
                                            : TickDetail::kNone;
   const std::size_t width = terminal_width(to_standard_output ? STDERR_FILENO : STDOUT_FILENO);
+  PeopleText people(to_standard_output);
+  people.tell(replay_table(replays, detail, width));
   if (json) {
     json->put(json_text(replay_json(replays, read_host()), 2) + "\n");
     json->finish();
   }
-  if (to_standard_output)
-    say("{}", replay_table(replays, detail, width));
-  else
-    write_output(kStandardOutput, replay_table(replays, detail, width));
+  people.finish();
   const Comparison& result = replays.comparison;
   if (result.given_up) {
     say("snug: given up after one round: the replay fails on every allocator\n{}", *result.given_up);

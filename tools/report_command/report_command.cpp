@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <optional>
 
 #include "input/moment.h"
@@ -17,6 +16,7 @@
 #include "library/allocator_catalogue.h"
 #include "library/snug_library.h"
 #include "print/output_file.h"
+#include "print/people_text.h"
 #include "print/say.h"
 #include "report_command/leak_table.h"
 #include "report_command/report_check.h"
@@ -89,9 +89,8 @@ struct Read {
 
 std::string dumped(const nlohmann::ordered_json& data) { return json_text(data, 2) + "\n"; }
 
-int exit_status(std::FILE* people, bool is_damaged) {
-  if (std::fflush(people) != 0 || std::ferror(people) != 0)
-    throw UserError("cannot write to standard output: disk full or pipe closed", EXIT_FAILURE);
+int exit_status(PeopleText& people, bool is_damaged) {
+  people.finish();
   return is_damaged ? kExitDamaged : EXIT_SUCCESS;
 }
 
@@ -205,10 +204,10 @@ void ReportCommand::write(const std::string& path, const std::string& text) {
 int ReportCommand::show_leaks(LeakSuppressions* suppressions) const {
   const Read read(file_, process_, temporary_events_, SIZE_MAX, at_, suppressions);
   const LeakTable leaks(read.tree);
-  std::FILE* const people = writes_json_to_standard_output() ? stderr : stdout;
-  fmt::print(people, "{}", leaks.text(read.trace, read.history));
-  if (suppressions != nullptr) fmt::print(people, "\n{}", suppressions->text());
-  if (!read.trace.has_stacks) fmt::print(people, "With stacks this names functions: snug record --stacks.\n");
+  PeopleText people(writes_json_to_standard_output());
+  people.tell(leaks.text(read.trace, read.history));
+  if (suppressions != nullptr) people.tell("\n" + suppressions->text());
+  if (!read.trace.has_stacks) people.tell("With stacks this names functions: snug record --stacks.\n");
   if (json_option_->count() > 0) write(json_file_, dumped(leaks.json(read.trace, read.history, suppressions)));
   return exit_status(people, read.input.is_damaged() || read.history.impossible() != 0 || read.history.events() == 0);
 }
@@ -227,20 +226,19 @@ int ReportCommand::execute() const {
   Read read(file_, process_, temporary_events_, most_nodes, at_, suppressions ? &*suppressions : nullptr);
   const BlockSums suppressed = suppressions ? suppressions->suppressed() : BlockSums();
   const std::vector<ReportFinding> findings = find(read.history, read.owners, read.trace.has_stacks);
-  const bool is_stdout_taken = writes_json_to_standard_output() || page_file_ == kStandardOutput;
-  std::FILE* const people = is_stdout_taken ? stderr : stdout;
+  PeopleText people(writes_json_to_standard_output() || page_file_ == kStandardOutput);
   bool is_damaged = read.input.is_damaged();
   bool kept = true;
   if (check) {
     for (const ReportCheck::Verdict& verdict :
          check->judge(read.history, read.owners, read.trace.has_stacks, suppressed)) {
-      fmt::print(people, "{}\n", verdict.line);
+      people.tell(verdict.line + "\n");
       kept = kept && verdict.holds;
     }
   } else {
-    fmt::print(people, "{}", report_text(read.trace, read.history, findings));
+    people.tell(report_text(read.trace, read.history, findings));
   }
-  if (suppressions) fmt::print(people, "{}{}", check ? "" : "\n", suppressions->text());
+  if (suppressions) people.tell((check ? "" : "\n") + suppressions->text());
   const bool wants_data = wants_json || !page_file_.empty();
   nlohmann::ordered_json data;
   if (wants_data) data = report_json(read.trace, read.history, read.tree, findings, temporary_events_);
@@ -248,7 +246,7 @@ int ReportCommand::execute() const {
   if (!against_.empty()) {
     const Read other(against_, against_process_, temporary_events_, most_nodes, at_);
     is_damaged = is_damaged || other.input.is_damaged();
-    fmt::print(people, "\n{}", against_text(read.owners, other.owners));
+    people.tell("\n" + against_text(read.owners, other.owners));
     if (wants_data) {
       const std::vector<int> places = read.tree.find_nodes(other.tree);
       data["against"] = against_json(other.trace, other.history, other.tree, places, temporary_events_);
@@ -260,7 +258,7 @@ int ReportCommand::execute() const {
   if (replays()) {
     const WhatIf what_if = replay_for_report(read.input, {.allocators = allocators, .as_recorded = as_recorded_});
     if (what_if.interrupted_by != 0) return 128 + what_if.interrupted_by;
-    if (!check || asks_for_replay()) fmt::print(people, "\n{}", what_if_text(what_if.table));
+    if (!check || asks_for_replay()) people.tell("\n" + what_if_text(what_if.table));
     if (wants_data) {
       data["what_if"] = what_if.table;
       data["map"] = what_if.map;

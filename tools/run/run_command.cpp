@@ -16,6 +16,7 @@
 #include "doctor/diagnosis.h"
 #include "library/snug_library.h"
 #include "print/output_file.h"
+#include "print/people_text.h"
 #include "print/say.h"
 #include "print/table.h"
 #include "run/reported_run.h"
@@ -181,14 +182,13 @@ int RunCommand::execute_comparison(const std::string& library) const {
   const bool to_standard_output = json && json->is_standard_output();
   const Comparison comparison = compare(plan);
   const std::size_t width = terminal_width(to_standard_output ? STDERR_FILENO : STDOUT_FILENO);
+  PeopleText people(to_standard_output);
+  people.tell(comparison_table(comparison, width));
   if (json) {
     json->put(json_text(comparison_json(comparison, read_host()), 2) + "\n");
     json->finish();
   }
-  if (to_standard_output)
-    say("{}", comparison_table(comparison, width));
-  else
-    write_output(kStandardOutput, comparison_table(comparison, width));
+  people.finish();
   if (comparison.given_up) {
     say("snug: given up after one round: the program fails on every allocator\n{}", *comparison.given_up);
   }

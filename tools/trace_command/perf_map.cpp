@@ -1,5 +1,4 @@
 #include "trace_command/perf_map.h"
-#include "print/say.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,6 +11,8 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "print/say.h"
 
 namespace snug::tool {
 

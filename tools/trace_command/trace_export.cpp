@@ -2,16 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "print/output_file.h"
 #include "print/say.h"
 #include "text/json_text.h"
-#include "text/printable.h"
-#include "text/user_error.h"
 #include "trace/sample_account.h"
 #include "trace/trace_account.h"
 #include "trace_command/event_text.h"

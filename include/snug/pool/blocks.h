@@ -100,7 +100,7 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
   // the processor's cache: so the first portion of each block has a different length.
   if (opens) count = 1 + scatter(carve_, count);
   // From the last to the first, so that elements come in the order of addresses.
-  PoolSlot* head = nullptr;
+  PoolSlot* head = free_;  // a callback of the source's (snug/limits.h) may have freed some meanwhile
   Slots::Tools::hand_out(carve_, count * stride_);
   for (std::size_t i = count; i-- > 0;) head = take_back(carve_ + i * stride_, head);
   free_ = head;

@@ -221,6 +221,25 @@ TEST_F(HeapStatsTest, VisitsSeeExactlyTheLiveBlocks) {
   EXPECT_TRUE(seen.empty());
 }
 
+// With check:on what was freed rests, and comes home as other blocks are freed.
+TEST_F(HeapStatsTest, VisitsSeeEachBlockWhileOthersComeHome) {
+  using Seen = std::map<void*, size_t>;
+  Seen seen;
+  std::vector<void*> blocks(1200);
+  for (void*& block : blocks) ASSERT_NE(block = snug_heap_malloc(heap_, 3000), nullptr);
+  size_t live = 0;
+  for (size_t i = 0; i != blocks.size(); ++i) i % 50 == 0 ? static_cast<void>(++live) : snug_free(blocks[i]);
+  const auto note = [](void* argument, void* block, size_t bytes) -> int {
+    snug_free(snug_malloc(300 * kKiB));
+    return static_cast<Seen*>(argument)->emplace(block, bytes).second ? 0 : 1;
+  };
+  EXPECT_EQ(snug_heap_visit(heap_, note, &seen), 0);
+  EXPECT_GE(seen.size(), live);
+  for (size_t i = 0; i < blocks.size(); i += 50) EXPECT_EQ(seen.count(blocks[i]), 1u) << i;
+  EXPECT_EQ(snug_check(1), nullptr);
+  for (size_t i = 0; i < blocks.size(); i += 50) snug_free(blocks[i]);
+}
+
 TEST_F(HeapStatsTest, VisitsStopEarly) {
   for (int i = 0; i < 100; ++i) ASSERT_NE(snug_heap_malloc(heap_, i % 10 == 0 ? 300 * kKiB : 100), nullptr);
   const auto stop = [](void* left, void*, size_t) -> int { return --*static_cast<int*>(left) == 0 ? -42 : 0; };

@@ -174,6 +174,16 @@ TEST(SoftLimitTest, IsPassedAnewOnceLessWasHeld) {
   EXPECT_TRUE(limit.is_passed());
 }
 
+TEST(SoftLimitTest, AForkedChildAsksForTheAnswerOfAThreadThatIsNotThere) {
+  SoftLimit limit;
+  limit.set(6400, 7000);
+  limit.after_fork();
+  EXPECT_TRUE(limit.claim());
+  limit.after_fork();
+  EXPECT_TRUE(limit.is_passed());
+  EXPECT_TRUE(limit.claim());
+}
+
 TEST(SoftLimitTest, AChangeAsksForNoAnswerThatWasGiven) {
   SoftLimit limit;
   limit.set(6400, 7000);

@@ -3,7 +3,6 @@ use core::ffi::{c_int, c_uint, c_void};
 use core::marker::PhantomData;
 use core::ops::BitOr;
 use std::io;
-use std::mem::take;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::process::abort;
 use std::sync::{Mutex, PoisonError};
@@ -124,7 +123,11 @@ where
 {
     let closure = Closure {
         call: call::<F>,
-        argument: Box::into_raw(Box::new(Held { callback, place: 0 })).cast(),
+        argument: Box::into_raw(Box::new(Held {
+            next: None,
+            callback,
+        }))
+        .cast(),
         release: release::<F>,
     };
     // Safety: the closure stays until it is called no more.
@@ -139,17 +142,19 @@ where
 
 /// A callback that [`on_pressure`] has set. When this is dropped the closure is called no more, and runs in no other thread: do
 /// not drop it beneath a lock that the closure waits for. A closure, this one or another, may drop it: then threads may still be
-/// in it, and it goes when the next callback is dropped outside of any closure.
+/// in it, and it goes when the next callback is dropped outside of any closure, which waits for it in the same way. It must not be
+/// dropped in a callback that was set by [`snug_sys::snug_on_pressure`] itself.
 #[derive(Debug)]
 pub struct OnPressure {
     closure: Closure,
 }
 
-/// A closure that captures nothing has no place of its own, by which it would be known.
+/// `next` comes first, so that it is found whatever the closure is. It is of the list of those that were dropped in closures,
+/// where nothing can be allocated.
+#[repr(C)]
 struct Held<F> {
+    next: Option<Closure>,
     callback: F,
-    #[allow(dead_code)]
-    place: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -176,28 +181,31 @@ thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Those that were dropped in closures.
-static DROPPED_INSIDE: Mutex<Vec<Closure>> = Mutex::new(Vec::new());
+/// Those that were dropped in closures, the first of a list.
+static DROPPED_INSIDE: Mutex<Option<Closure>> = Mutex::new(None);
 
 impl Drop for OnPressure {
     fn drop(&mut self) {
         self.closure.forget();
-        let mut over = DROPPED_INSIDE
+        let mut first = DROPPED_INSIDE
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        let before = first.take();
+        // Safety: the closure is there, and its place in the list is this thread's until it is in it.
+        unsafe { *self.closure.argument.cast::<Option<Closure>>() = before };
         if IS_INSIDE.get() {
-            return over.push(self.closure);
+            *first = Some(self.closure);
+            return;
         }
-        let over = {
-            let mut taken = take(&mut *over);
-            drop(over);
-            taken.push(self.closure);
-            taken
-        };
-        for closure in over {
+        drop(first);
+        let mut next = Some(self.closure);
+        while let Some(closure) = next {
             closure.forget();
             // Safety: no thread is in it, and none comes.
-            unsafe { (closure.release)(closure.argument) };
+            unsafe {
+                next = *closure.argument.cast::<Option<Closure>>();
+                (closure.release)(closure.argument);
+            }
         }
     }
 }

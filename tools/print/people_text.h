@@ -1,0 +1,29 @@
+// PeopleText: what a command tells people: on standard output, or on standard error where that is taken by what
+// programs read. What cannot be written there stops no work; finish() tells, behind all files.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "print/output_file.h"
+#include "print/say.h"
+
+namespace snug::tool {
+
+class PeopleText {
+ public:
+  explicit PeopleText(bool is_output_taken) {
+    if (!is_output_taken) output_.emplace(kStandardOutput);
+  }
+
+  void tell(std::string_view text) { output_ ? output_->put(text) : say("{}", text); }
+  // Throws UserError with status 1 if standard output did not take all of it.
+  void finish() {
+    if (output_) output_->finish();
+  }
+
+ private:
+  std::optional<OutputFile> output_;
+};
+
+}  // namespace snug::tool
