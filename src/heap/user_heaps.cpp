@@ -245,7 +245,7 @@ const char* UserHeaps::check() {
 
 void UserHeaps::lock_all() {
   lists_.lock_all();
-  records_lock_.lock_for_fork();
+  in_flight_.lock_at_rest(records_lock_);
   for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own)) own->pages.lock().lock_for_fork();
   slab_records_.lock().lock_for_fork();
   regions_.lock().lock_for_fork();

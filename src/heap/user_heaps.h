@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/in_flight_gate.h"
 #include "base/lock.h"
 #include "heap/heap_lists.h"
 #include "heap/large_owners.h"
@@ -177,7 +178,7 @@ class UserHeaps {
   void empty_all(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   static void forget_blocks(UserCache& cache);
   void return_arrays(UserCache& cache);
-  void give_stock(PageStock& stock, bool if_still) SNUG_REQUIRES(records_lock_);
+  void give_pages(SpanBatch& pages) SNUG_REQUIRES(records_lock_);
   void take_orphans(UserHeap& heap) SNUG_REQUIRES(heap.lock());
   static bool is_cached(UserHeap& heap, size_t size_class, uintptr_t block) SNUG_REQUIRES(heap.lock());
   void add_figures(UserHeap& heap, HeapFigures& figures) SNUG_REQUIRES(heap.lock());
@@ -193,7 +194,8 @@ class UserHeaps {
   RegionMap regions_;
   LargeOwners larges_;
   HeapLists<UserHeap> lists_;
-  Lock records_lock_;
+  SharedLock records_lock_;
+  InFlightGate in_flight_;  // pages on their way out of stocks
   RecordPool<UserCache> cache_records_ SNUG_GUARDED_BY(records_lock_);
   RecordPool<UserCaches> own_records_ SNUG_GUARDED_BY(records_lock_);
   using OwnList = List<UserCaches, &UserCaches::in_all>;

@@ -230,25 +230,29 @@ void UserHeaps::end_caches() {
     LockGuard guard(records_lock_);
     cache_records_.recycle(cache);
   }
-  LockGuard guard(records_lock_);
-  give_stock(own->pages, false);
+  const GateGuard guard(records_lock_, in_flight_);
+  SpanBatch pages;
+  own->pages.empty(pages, false);
   all_own_.remove(own);
   stocks_.store(stocks_.load(kRelaxed) - 1, kRelaxed);
   own_records_.recycle(own);
+  give_pages(pages);
 }
 
-// The records' lock is held until the pages are in the span store, so that no fork finds them on the way.
-void UserHeaps::give_stock(PageStock& stock, bool if_still) {
-  if (stock.count() == 0) return;
-  SpanBatch pages;
-  stock.empty(pages, if_still);
-  if (!pages.empty()) spans_.free_all(pages);
+// No fork finds them on the way.
+void UserHeaps::give_pages(SpanBatch& pages) {
+  if (pages.empty()) return;
+  const UnlockedScope unlocked(records_lock_, in_flight_);
+  spans_.free_all(pages);
 }
 
 void UserHeaps::give_stocks(bool if_still) {
   if (!are_used()) return;
-  LockGuard guard(records_lock_);
-  for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own)) give_stock(own->pages, if_still);
+  const GateGuard guard(records_lock_, in_flight_);
+  SpanBatch pages;
+  for (UserCaches* own = all_own_.front(); own != nullptr; own = OwnList::next(own))
+    if (own->pages.count() != 0) own->pages.empty(pages, if_still);
+  give_pages(pages);
 }
 
 size_t UserHeaps::bytes_in_stocks() {
@@ -274,8 +278,10 @@ void UserHeaps::flush_own() {
       empty(*cache, heap);
     });
   }
-  const LockGuard guard(records_lock_);
-  give_stock(own_caches->pages, false);
+  const GateGuard guard(records_lock_, in_flight_);
+  SpanBatch pages;
+  own_caches->pages.empty(pages, false);
+  give_pages(pages);
 }
 
 void UserHeaps::note_child() {

@@ -302,7 +302,8 @@ bool SpanStore::release_addresses() {
   }
   for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
-      if (!purge_chunk(span) || !release_chunk(span)) return any;
+      bool may_come_again = false;  // as was asked above
+      if (!purge_chunk(span, &may_come_again) || !release_chunk(span)) return any;
       any = true;
       in_flight_.let_pass(lock_);
     }

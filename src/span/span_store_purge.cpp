@@ -77,9 +77,10 @@ size_t SpanStore::purge_run(Span* span) {
 // bytes, 0 if the OS would not.
 size_t SpanStore::give_back_chunk(Span* span) {
   const PageCount pages{count_dirty(*span)};
-  const bool may_release = may_split_mappings() && os::answers_for_addresses();
-  if (!purge_chunk(span)) return 0;
-  if (may_release)
+  const bool may_split = may_split_mappings();
+  bool may_come_again = false;
+  if (!purge_chunk(span, &may_come_again)) return 0;
+  if (may_split && may_come_again)
     release_chunk(span);
   else
     insert(span);
@@ -87,13 +88,15 @@ size_t SpanStore::give_back_chunk(Span* span) {
 }
 
 // Gives back the memory of a wholly free chunk, which is in no bin then. False if the OS would not, as of locked
-// memory, which it says for a purge alone: it is in a bin again.
-bool SpanStore::purge_chunk(Span* span) {
+// memory, which it says for a purge alone: it is in a bin again. *may_come_again: whether addresses that go would come
+// again.
+bool SpanStore::purge_chunk(Span* span, bool* may_come_again) {
   detach(span);
   bool purged = false;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
     purged = os::purge(page_map_.start_of(span->first), kChunkSize);
+    *may_come_again = purged && os::answers_for_addresses();
   }
   leave_hand(*span);
   if (purged) {
