@@ -86,6 +86,15 @@ class StreamsTest(unittest.TestCase):
         self.assertEqual(part.read_bytes(), before)
         self.assertEqual(sorted(os.listdir(self.folder)), ["t.trace", "t.trace.part"])
 
+    def test_a_trace_on_standard_output(self):
+        trace = self.folder / "t.trace"
+        self.assertEqual(snug("record", "--library", LIBRARY, "-o", str(trace), ALLOCATING, "10").returncode, 0)
+        run = by_shell(f'"$@" >{self.folder}/piped.trace', TOOL, "trace", "pack", str(trace), "-o", "-")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(snug("trace", "check", str(self.folder / "piped.trace")).returncode, 0)
+        run = snug("trace", "pack", str(trace), "-o", "-", "--json")
+        self.assertEqual((run.returncode, run.stderr), (2, "snug: -o - and --json both write to standard output\n"))
+
     def test_the_file_behind_standard_output_is_not_replaced(self):
         log = self.folder / "log"
         run = by_shell(f'"$@" >>{log}; echo after >>{log}', *COMPARED, "--json=/dev/stdout", ALLOCATING, "10")

@@ -89,7 +89,10 @@ void SynthCommand::add_hummingbird() {
   command->add_flag("--json", json_, "Print what was written, as JSON");
 }
 
-int SynthCommand::execute() const { return synthesise_hummingbird(); }
+int SynthCommand::execute() const {
+  if (json_ && output_ == kStandardOutput) throw both_on_standard_output();
+  return synthesise_hummingbird();
+}
 
 int SynthCommand::synthesise_hummingbird() const {
   expect_possible(hummingbird_);

@@ -7,6 +7,7 @@
 
 #include "input/trace_input.h"
 #include "print/output_file.h"
+#include "text/user_error.h"
 #include "trace/trace_file.h"
 
 namespace snug::tool {
@@ -14,6 +15,8 @@ namespace snug::tool {
 // Throws UserError if both are one file, by whatever names: opening the output would destroy the input. "-" is standard
 // input.
 void expect_other_file(const std::string& input, const std::string& output);
+// To be thrown where a trace and JSON would be one text.
+UserError both_on_standard_output();
 
 struct WrittenTrace {
   std::string path;
