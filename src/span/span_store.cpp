@@ -267,6 +267,7 @@ void SpanStore::insert(Span* span) {
   span->dirty = dirty != 0;
   Chunk& chunk = page_map_.chunk(span->first);
   chunk.free_pages += span->pages.value;
+  if (chunk.is_free()) ++free_chunks_;
   span->paging = chunk.paging;
   const uint32_t purgeable = pages_in_os_page() == 1 ? dirty : count_purgeable(*span);
   span->aging = purgeable != 0 && (span->paging == Paging::kSmall || is_worth_breaking(chunk));
@@ -300,7 +301,9 @@ void SpanStore::remove(Span* span) {
   free_pages_ -= span->pages.value;
   page_map_.set_entry(span->first, PageEntry());
   page_map_.set_entry(span->first + (span->pages - PageCount{1}), PageEntry());
-  page_map_.chunk(span->first).free_pages -= span->pages.value;
+  Chunk& chunk = page_map_.chunk(span->first);
+  if (chunk.is_free()) --free_chunks_;
+  chunk.free_pages -= span->pages.value;
 }
 
 uint32_t SpanStore::longest_dirty() {

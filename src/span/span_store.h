@@ -20,6 +20,7 @@
 //   aging_pages_       == number of those in the lists of ages that lie in OS pages which one free span fills: where OS
 //                         pages are longer than ours, the others wait until their neighbours are free
 //   held_pages_        == number of pages that are not free, or are dirty: what the footprint counts of the store
+//   free_chunks_, released_chunks_ == number of whole chunks in the bins, and in the list of released ones
 //   chunks_            == number of chunks that are ours;   splits_ == number of neighbours that are not alike, where
 //                         another store's chunk is like none
 //   no two free spans of one chunk are neighbours; what is detached counts as allocated
@@ -329,6 +330,8 @@ class SpanStore {
   size_t dirty_pages_ SNUG_GUARDED_BY(lock_) = 0;
   size_t aging_pages_ SNUG_GUARDED_BY(lock_) = 0;  // of those, what would go by age
   size_t free_pages_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t free_chunks_ SNUG_GUARDED_BY(lock_) = 0;      // whole ones in the bins
+  size_t released_chunks_ SNUG_GUARDED_BY(lock_) = 0;  // in released_
   size_t held_pages_ SNUG_GUARDED_BY(lock_) = 0;
   size_t dirty_detached_ SNUG_GUARDED_BY(lock_) = 0;  // pages of free spans that are detached
   size_t free_detached_ SNUG_GUARDED_BY(lock_) = 0;

@@ -47,12 +47,13 @@ const char* SpanStore::check_mappings() {
     before = record;
   }
   splits += before.is_like(Chunk()) ? 0 : 1;
-  for (const Span* span = released_.front(); span != nullptr; span = BinList::next(span)) {
+  size_t in_list = 0;
+  for (const Span* span = released_.front(); span != nullptr; span = BinList::next(span), ++in_list) {
     if (!is_ours(span->first)) continue;  // another store has reserved its place since
     if (!look_at(span->first).is_released) return "span store: the record of a released chunk says it is not";
     --released;
   }
-  if (released != 0) return "span store: a chunk counts as released and is not";
+  if (released != 0 || in_list != released_chunks_) return "span store: a chunk counts as released and is not";
   return chunks == chunks_ && splits == splits_ ? nullptr : "span store: the counts of chunks and mappings are wrong";
 }
 
@@ -89,6 +90,7 @@ const char* SpanStore::check() {
   size_t dirty_pages = 0;
   size_t aging_pages = 0;
   size_t free_pages = 0;
+  size_t free_chunks = 0;
   for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     for (uint32_t bin = 0; bin < kPagesPerChunk; ++bin) {
       const BinList& list = bins->by_length[bin];
@@ -109,6 +111,7 @@ const char* SpanStore::check() {
         dirty_pages += dirty;
         aging_pages += span->aging ? count_purgeable(*span) : 0;
         free_pages += span->pages.value;
+        free_chunks += span->pages.value == kPagesPerChunk ? 1 : 0;
       }
     }
   }
@@ -118,7 +121,8 @@ const char* SpanStore::check() {
     return "span store: the wilderness lies in a bin";
   if (in_flight_.is_empty() && (dirty_detached_ != 0 || free_detached_ != 0))
     return "span store: pages that no thread has detached count as detached";
-  if (dirty_pages != dirty_pages_ || aging_pages != aging_pages_ || free_pages != free_pages_)
+  if (dirty_pages != dirty_pages_ || aging_pages != aging_pages_ || free_pages != free_pages_ ||
+      free_chunks != free_chunks_)
     return "span store: the page counts are wrong";
   if (held_pages_ != chunks_ * kPagesPerChunk - free_pages_ - free_detached_ + dirty_pages_ + dirty_detached_)
     return "span store: the count of held pages is wrong";

@@ -85,6 +85,7 @@ bool SpanStore::has_come_again(PageId chunk) const {
 void SpanStore::note_released(Span* span) {
   if (has_come_again(span->first)) return records_.recycle(span);
   released_.push_front(span);
+  ++released_chunks_;
   page_map_.chunk(span->first).is_released = true;
 }
 
@@ -92,11 +93,13 @@ void SpanStore::note_released(Span* span) {
 void SpanStore::put_back_released(Span* span) {
   if (has_come_again(span->first)) return records_.recycle(span);
   released_.push_back(span);
+  ++released_chunks_;
   page_map_.chunk(span->first).is_released = true;
 }
 
 void SpanStore::take_released(Span* span) {
   released_.remove(span);
+  --released_chunks_;
   if (is_ours(span->first)) page_map_.chunk(span->first).is_released = false;
 }
 
@@ -109,6 +112,7 @@ void SpanStore::forget_released(const PageMap::Reservation& more) {
     Span* const next = BinList::next(span);
     if (first <= span->first && span->first <= end) {
       released_.remove(span);
+      --released_chunks_;
       records_.recycle(span);
     }
     span = next;

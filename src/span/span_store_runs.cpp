@@ -44,7 +44,9 @@ Span* SpanStore::take_over_chunks(PageCount pages) {
     prepare_records();
     const bool may_extend = may_extend_for_runs();
     const ChunkRow row(page_map_, number_, pages, may_extend ? released_from : UINT32_MAX, first_chunk_, end_chunk_);
-    if (const Optional<PageId> first = row.find()) {
+    // A heap that is full has no row: then its chunks are not looked through.
+    const bool may_be = free_chunks_ + released_chunks_ >= pages.value / kPagesPerChunk;
+    if (const Optional<PageId> first = may_be ? row.find() : Optional<PageId>()) {
       if (count_released(*first, pages) == 0) return take_row(*first, pages);
       // A place that is taken, or that the OS refuses, and those before it are not tried again.
       if (const Optional<PageId> refused = retake_row(*first, pages)) released_from = refused->chunk() + 1;
