@@ -127,7 +127,9 @@ void* resized_in(const Place& place, void* block, size_t size) {
     return block;
   }
   void* const moved = copied(heap, block, usable, size);
-  return moved == nullptr && size <= usable ? block : moved;
+  if (moved != nullptr || size <= usable) return moved != nullptr ? moved : block;
+  // What was empty has gone from a region by now.
+  return heap.is_in_region() && place.slab == nullptr ? resize_large_in_heap(heap, block, size) : nullptr;
 }
 
 void* allocate_large_in_region(UserHeap& heap, const LargeRequest& request) {

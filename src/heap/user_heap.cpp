@@ -275,12 +275,12 @@ void UserHeap::give_back(Slab& slab) {
   give_spans(batch);
 }
 
-bool UserHeap::recount(uint32_t forks) {
+bool UserHeap::recount(uint32_t forks, pthread_t forker) {
   if (forks_ == forks) return false;
   forks_ = forks;
   held_ = slab_bytes_ + large_bytes_;
   soft_limit_.after_fork();
-  if (is_visited() && !::pthread_equal(visitor_, ::pthread_self())) end_visits();
+  if (is_visited() && !::pthread_equal(visitor_, forker)) end_visits();  // by a thread that is not here
   return true;
 }
 

@@ -113,7 +113,7 @@ class alignas(kCacheLine) UserHeap {
   bool was_at_limit() const SNUG_REQUIRES(lock_) { return was_at_limit_; }
   // In the child of a fork, once: what threads of the parent's were about to make, or to free, does not count. False if
   // it was called with that number of forks before. O(1).
-  bool recount(uint32_t forks) SNUG_REQUIRES(lock_);
+  bool recount(uint32_t forks, pthread_t forker) SNUG_REQUIRES(lock_);
   void let_go(size_t bytes) SNUG_REQUIRES(lock_) {
     held_ -= bytes;
     soft_limit_.note_less(held_);

@@ -55,10 +55,8 @@ bool UserHeaps::place(HeapLarge* large, size_t bytes, size_t alignment) {
 }
 
 bool UserHeaps::resize(HeapLarge* large, size_t bytes) {
-  UserHeap& heap = *large->heap;
-  UserCache* const own = find(heap);
-  const Operation operation(*this, heap);
-  return heap.resize(large, bytes) || (make_room(heap, own) != 0 && heap.resize(large, bytes));
+  const Operation operation(*this, *large->heap);
+  return large->heap->resize(large, bytes);
 }
 
 HeapLarge* UserHeaps::strike_off(const void* block) {

@@ -189,6 +189,7 @@ class UserHeaps {
   const ClassTable* table_ = nullptr;
   Atomic<bool> are_used_{false};
   Atomic<uint32_t> forks_{0};   // in this process's line
+  pthread_t forker_ = 0;        // of the last of these: the first thread of this process
   Atomic<uint32_t> stocks_{0};  // in all_own_; changes under its lock
   HeapSlabRecords slab_records_;
   RegionMap regions_;

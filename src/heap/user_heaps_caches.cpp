@@ -287,6 +287,7 @@ void UserHeaps::flush_own() {
 void UserHeaps::note_child() {
   if (!are_used()) return;
   forks_.store(forks_.load(kRelaxed) + 1, kRelaxed);
+  forker_ = ::pthread_self();
   lists_.note_child([](const UserHeap& heap) { return heap.is_ending(); },
                     [](UserHeap& heap) SNUG_UNPROVED {
                       if (!heap.is_ended()) heap.end();
@@ -299,7 +300,7 @@ void UserHeaps::note_child() {
 // A thread of the parent's may have been in the middle of a malloc or a free: its top is where it was before or after.
 void UserHeaps::take_orphans(UserHeap& heap) {
   const uint32_t forks = forks_.load(kRelaxed);
-  if (!heap.recount(forks)) return;
+  if (!heap.recount(forks, forker_)) return;
   for (UserCache* cache = heap.caches().front(); cache != nullptr;) {
     UserCache* const next = UserHeap::CacheList::next(cache);
     if (cache->forks != forks) {

@@ -1,7 +1,7 @@
 // Which files' code is mapped where, and the build ids of these files. Allocates nothing, and leaves errno alone. Reads
-// /proc/thread-self/maps, and what is in memory through /proc/self/mem, so that a module which is unloaded meanwhile
-// does no harm. Any thread may ask; it opens and reads files, so that no lock should be held. A profile does, as it is
-// written.
+// /proc/thread-self/maps, and what is in memory through /proc/thread-self/mem, so that a module which is unloaded
+// meanwhile does no harm. Any thread may ask; it opens and reads files, so that no lock should be held. A profile does,
+// as it is written.
 #pragma once
 
 #include <stddef.h>

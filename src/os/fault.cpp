@@ -15,9 +15,7 @@ void end_as_before(int signal, const siginfo_t& info) {
   if (info.si_code <= 0) ::raise(signal);
 }
 
-bool is_handler(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) != 0 || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
-}
+bool is_handler(const struct sigaction& action) { return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN; }
 
 void handle(int signal, siginfo_t* info, void* context) {
   if (info->si_code > 0) fault_teller(info->si_addr);
@@ -26,10 +24,10 @@ void handle(int signal, siginfo_t* info, void* context) {
     usual.sa_handler = SIG_DFL;
     ::sigaction(signal, &usual, nullptr);
   }
-  if ((former.sa_flags & SA_SIGINFO) != 0)
-    former.sa_sigaction(signal, info, context);
-  else if (!is_handler(former))
+  if (!is_handler(former))
     end_as_before(signal, *info);
+  else if ((former.sa_flags & SA_SIGINFO) != 0)
+    former.sa_sigaction(signal, info, context);
   else
     former.sa_handler(signal);
 }

@@ -125,6 +125,7 @@ bool purge(void* start, size_t bytes) {
 }
 
 void withdraw(void* start, size_t bytes) {
+  unmapped.fetch_add(1, kRelaxed);
   system_call(SYS_mprotect, start, bytes, PROT_NONE);
   advise(start, bytes, MADV_DONTNEED);
 }

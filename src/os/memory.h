@@ -49,7 +49,7 @@ bool answers_for_addresses();
 
 // False if the kernel could not split the mapping; the range is then still mapped.
 bool release(void* start, size_t bytes);
-// How often so far snug has unmapped something, or moved it.
+// How often so far snug has unmapped something, moved it, or made it unreadable.
 uint64_t unmappings();
 
 // Makes a mapping longer, at the same place or another, contents kept. Null if it stays as it was.

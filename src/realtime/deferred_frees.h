@@ -24,8 +24,8 @@ class DeferredFrees {
   }
   bool has_any() const { return has_any_.load(kRelaxed); }
 
-  // Calls free(block) for kAtATime of them at most, without the lock, unless another thread is at it. The caller holds
-  // no lock.
+  // Calls free(block) for kAtATime of them at most, without the lock, unless another thread is at it. Returns for how
+  // many: 0 if none can be had now. The caller holds no lock.
   template <class Free>
   uint32_t free_some(Free free) {
     SentBlock* some[kAtATime];

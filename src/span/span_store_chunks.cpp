@@ -168,6 +168,8 @@ bool SpanStore::add_chunk() {
     committed = page_map_.commit_chunk(start);
   }
   if (committed) {
+    // A thread may have noted the place meanwhile, which it had given back before it came with the reservation.
+    if (page_map_.chunk(span->first).is_released) forget_released({address_of(start), address_of(start) + kChunkSize});
     note_mapping(span->first, true, Paging::kSmall);
     insert(span);
     return true;
@@ -306,8 +308,8 @@ bool SpanStore::release_addresses() {
   }
   for (Bins* bins : FixedArray{&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
-      bool may_come_again = false;  // as was asked above
-      if (!purge_chunk(span, &may_come_again) || !release_chunk(span)) return any;
+      remove(span);
+      if (!release_chunk(span)) return any;
       any = true;
       in_flight_.let_pass(lock_);
     }

@@ -77,10 +77,9 @@ size_t SpanStore::purge_run(Span* span) {
 // bytes, 0 if the OS would not.
 size_t SpanStore::give_back_chunk(Span* span) {
   const PageCount pages{count_dirty(*span)};
-  const bool may_split = may_split_mappings();
   bool may_come_again = false;
-  if (!purge_chunk(span, &may_come_again)) return 0;
-  if (may_split && may_come_again)
+  if (!purge_chunk(span, may_split_mappings() ? &may_come_again : nullptr)) return 0;
+  if (may_come_again)
     release_chunk(span);
   else
     insert(span);
@@ -96,7 +95,7 @@ bool SpanStore::purge_chunk(Span* span, bool* may_come_again) {
   {
     const UnlockedScope unlocked(lock_, in_flight_);
     purged = os::purge(page_map_.start_of(span->first), kChunkSize);
-    *may_come_again = purged && os::answers_for_addresses();
+    if (may_come_again != nullptr) *may_come_again = purged && os::answers_for_addresses();
   }
   leave_hand(*span);
   if (purged) {
@@ -108,11 +107,14 @@ bool SpanStore::purge_chunk(Span* span, bool* may_come_again) {
   return false;
 }
 
-// Gives back the addresses of a chunk that purge_chunk() has taken out of its bin. By the time that they have gone they
-// may have come again, with a reservation of this store or of another: so they are not ours before they go. False if
-// the OS keeps them: the chunk is in a bin again.
+// Gives back the addresses of a wholly free chunk that is in no bin, and its memory with them. By the time that they
+// have gone they may have come again, with a reservation of this store or of another: so they are not ours, and clean,
+// before they go. False if the OS keeps them: the chunk is in a bin again.
 bool SpanStore::release_chunk(Span* span) {
-  const Paging paging = page_map_.chunk(span->first).paging;
+  Chunk& chunk = page_map_.chunk(span->first);
+  const Chunk before = chunk;
+  const PageCount dirty{count_dirty(*span)};
+  count_purged(chunk, 0, {kPagesPerChunk});
   note_mapping(span->first, false, Paging::kSmall);
   bool has_gone = false;
   {
@@ -123,7 +125,13 @@ bool SpanStore::release_chunk(Span* span) {
     note_released(span);
     return true;
   }
-  note_mapping(span->first, true, paging);
+  note_mapping(span->first, true, before.paging);
+  for (size_t word = 0; word != count_of(before.dirty); ++word) {
+    store_shared(chunk.dirty[word], before.dirty[word]);
+    chunk.purged[word] = before.purged[word];
+  }
+  hold_anyway(dirty.value);
+  bytes_purged_ -= dirty.bytes();
   insert(span);
   return false;
 }

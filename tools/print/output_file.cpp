@@ -35,31 +35,33 @@ std::string followed(fs::path path) {
   return path.string();
 }
 
-// True if the path leads to what standard output is, as /dev/stdout does.
-bool is_output(const std::string& path) {
-  struct stat at_path, at_output;
-  return stat(path.c_str(), &at_path) == 0 && fstat(STDOUT_FILENO, &at_output) == 0 &&
-         at_path.st_dev == at_output.st_dev && at_path.st_ino == at_output.st_ino;
+// True if both are one regular file.
+bool is_file_of(const std::string& path, int descriptor) {
+  struct stat at_path, opened;
+  return stat(path.c_str(), &at_path) == 0 && fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode) &&
+         at_path.st_dev == opened.st_dev && at_path.st_ino == opened.st_ino;
 }
 
 }  // namespace
 
+bool leads_to_output(const std::string& path) { return path == kStandardOutput || is_file_of(path, STDOUT_FILENO); }
+
 OutputFile::OutputFile(const std::string& path, Readers readers) : path_(path), file_(stdout) {
-  if (is_standard_output()) return;
-  std::error_code none;
-  const fs::file_status status = fs::status(path_, none);
-  const bool is_file = fs::is_regular_file(status);
-  if (is_file && is_output(path_)) {
+  if (leads_to_output(path_)) {
     path_ = kStandardOutput;
     return;
   }
+  std::error_code none;
+  const fs::file_status status = fs::status(path_, none);
+  const bool is_file = fs::is_regular_file(status);
   if (is_file && access(path_.c_str(), W_OK) != 0) throw cannot_write(path, errno);
-  if (is_file || !fs::exists(status)) {
+  const bool is_told = is_file_of(path_, STDERR_FILENO);  // what stands there stays
+  if (!is_told && (is_file || !fs::exists(status))) {
     path_ = followed(path_);
     if (open_part(readers)) return;
     if (errno != EACCES && errno != EPERM && errno != EROFS) throw cannot_write(path, errno);
   }
-  file_ = std::fopen(path_.c_str(), "we");
+  file_ = std::fopen(path_.c_str(), is_told ? "ae" : "we");
   if (file_ == nullptr) throw cannot_write(path, errno);
 }
 
@@ -81,8 +83,11 @@ bool OutputFile::open_part(Readers readers) {
   }
   struct stat before;
   if (stat(path_.c_str(), &before) == 0) {
-    // Where it may not be given to another owner, it is the caller's: the rights are then no wider than they were.
-    if (fchown(descriptor, before.st_uid, before.st_gid) != 0) before.st_mode &= 0777;
+    // Where it may not be given to another owner it is the caller's, and where not to the group, none has rights.
+    if (fchown(descriptor, before.st_uid, before.st_gid) != 0) {
+      before.st_mode &= 0777;
+      if (fchown(descriptor, static_cast<uid_t>(-1), before.st_gid) != 0) before.st_mode &= ~070u;
+    }
     fchmod(descriptor, before.st_mode & 07777);
   }
   file_ = fdopen(descriptor, "w");

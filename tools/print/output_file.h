@@ -11,6 +11,9 @@ namespace snug::tool {
 
 inline constexpr const char* kStandardOutput = "-";  // as a path
 
+// True if what is written there is standard output's: "-", or a file that this is too, as of /dev/stdout.
+bool leads_to_output(const std::string& path);
+
 enum class Readers { kAll, kOwner };  // of a new file: as the umask says, or its owner alone
 
 class OutputFile {

@@ -95,6 +95,8 @@ void ProfileCommand::show(const HeapProfileFile& profile, PeopleText people) con
 }
 
 int ProfileCommand::execute() const {
+  if (leads_to_output(out_file_) + leads_to_output(collapsed_file_) + leads_to_output(json_file_) > 1)
+    throw UserError("two of -o, --collapsed and --json would write to standard output");
   const bool reads = !shown_.empty() || !compared_.empty();
   if (!shown_.empty() && !program_.empty()) throw UserError("--show reads a profile, and takes no program");
   if (!compared_.empty() && program_.size() != 1) throw UserError("--diff takes two profiles: --diff BEFORE AFTER");
@@ -114,7 +116,7 @@ int ProfileCommand::execute() const {
 
 // JSON or lines on standard output are for programs.
 bool ProfileCommand::is_output_taken() const {
-  return collapsed_file_ == kStandardOutput || json_file_ == kStandardOutput;
+  return leads_to_output(out_file_) || leads_to_output(collapsed_file_) || leads_to_output(json_file_);
 }
 
 int ProfileCommand::show_running(const std::string& word) const {

@@ -301,7 +301,7 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   const std::string file = folder ? (folder->path() / "leaks.trace").string() : file_;
   std::error_code none;
   const bool is_device = fs::exists(file, none) && !fs::is_regular_file(file, none);
-  const auto place = [](const std::string& path) { return fs::absolute(path).lexically_normal(); };
+  const auto place = [&none](const std::string& path) { return fs::weakly_canonical(fs::absolute(path), none); };
   if (!json_file_.empty() && !is_device && (place(json_file_) == place(file) || fs::equivalent(json_file_, file, none)))
     throw UserError(fmt::format("-o and --json name one file, '{}'", printable(file)));
   expect_writable(file, overwrites_ ? Existing::kOverwrite : Existing::kKeep);

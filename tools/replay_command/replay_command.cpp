@@ -187,7 +187,7 @@ int ReplayCommand::execute() const {
       .component = {.component = replayer::Component::kNone, .region_bytes = region_bytes_, .not_full = kappa_},
       .window = window_options(input, touch_, speed_ == "full" ? Pace::kFull : Pace::kRecorded),
       .time_limit = time_limit_};
-  const bool to_standard_output = json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
+  const bool to_standard_output = json_option_->count() > 0 && (json_file_.empty() || leads_to_output(json_file_));
   const ComparisonPlan comparison = comparison_plan();
   std::optional<OutputFile> json;  // opened before hours of runs, not after them
   if (json_option_->count() > 0) {

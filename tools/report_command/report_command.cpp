@@ -186,7 +186,7 @@ void ReportCommand::expect_outputs() const {
 }
 
 bool ReportCommand::writes_json_to_standard_output() const {
-  return json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
+  return json_option_->count() > 0 && (json_file_.empty() || leads_to_output(json_file_));
 }
 
 bool ReportCommand::replays() const {
@@ -226,7 +226,7 @@ int ReportCommand::execute() const {
   Read read(file_, process_, temporary_events_, most_nodes, at_, suppressions ? &*suppressions : nullptr);
   const BlockSums suppressed = suppressions ? suppressions->suppressed() : BlockSums();
   const std::vector<ReportFinding> findings = find(read.history, read.owners, read.trace.has_stacks);
-  PeopleText people(writes_json_to_standard_output() || page_file_ == kStandardOutput);
+  PeopleText people(writes_json_to_standard_output() || leads_to_output(page_file_));
   bool is_damaged = read.input.is_damaged();
   bool kept = true;
   if (check) {

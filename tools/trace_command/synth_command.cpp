@@ -90,7 +90,7 @@ void SynthCommand::add_hummingbird() {
 }
 
 int SynthCommand::execute() const {
-  if (json_ && output_ == kStandardOutput) throw both_on_standard_output();
+  if (json_ && leads_to_output(output_)) throw both_on_standard_output();
   return synthesise_hummingbird();
 }
 

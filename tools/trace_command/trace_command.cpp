@@ -196,7 +196,7 @@ void TraceCommand::add_converters() {
 
 int TraceCommand::execute() const {
   const std::string name = command_->get_subcommands().front()->get_name();
-  if (json_ && output_ == kStandardOutput) throw both_on_standard_output();
+  if (json_ && leads_to_output(output_)) throw both_on_standard_output();
   if (name == "info") return info();
   if (name == "check") return check();
   if (name == "head") return head();

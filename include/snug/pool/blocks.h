@@ -86,9 +86,12 @@ void PoolStore<Checks, Source>::open_block(PoolBlock* block) noexcept {
 
 template <class Checks, class Source>
 bool PoolStore<Checks, Source>::refill(std::size_t want) {
-  const bool opens = carve_ == carve_end_;
+  bool opens = carve_ == carve_end_;
+  if (opens && spare_ == nullptr) {
+    if (!fetch_block(next_block_bytes())) return false;
+    opens = carve_ == carve_end_;  // a callback of the source's (snug/limits.h) may have allocated meanwhile
+  }
   if (opens) {
-    if (spare_ == nullptr && !fetch_block(next_block_bytes())) return false;
     PoolBlock* const block = spare_;
     demand_seal("allocate", block);
     spare_ = block->next;
@@ -100,7 +103,7 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
   // the processor's cache: so the first portion of each block has a different length.
   if (opens) count = 1 + scatter(carve_, count);
   // From the last to the first, so that elements come in the order of addresses.
-  PoolSlot* head = free_;  // a callback of the source's (snug/limits.h) may have freed some meanwhile
+  PoolSlot* head = free_;  // or freed
   Slots::Tools::hand_out(carve_, count * stride_);
   for (std::size_t i = count; i-- > 0;) head = take_back(carve_ + i * stride_, head);
   free_ = head;

@@ -79,6 +79,19 @@ TEST_F(SpanChunksTest, ChunksThatComeAgainMergeWithTheirNeighbours) {
   EXPECT_LE(mappings(), before + 1);
 }
 
+TEST_F(SpanChunksTest, ReleasesLockedChunksToo) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers make mlock do nothing";
+  Span* const kept = own.spans.allocate({1});
+  const std::vector<Span*> gone = {own.spans.allocate(kWhole), own.spans.allocate(kWhole)};
+  if (::mlock(own.start_of(gone[0]), 4096) != 0) GTEST_SKIP() << "memory cannot be locked here";
+  for (Span* span : gone) own.free_touched(span);
+  EXPECT_TRUE(own.spans.release_addresses());
+  expect_sound();
+  EXPECT_EQ(chunks(), 1u);
+  EXPECT_EQ(dirty_pages(), 0u);
+  own.spans.free(kept, {0});
+}
+
 TEST_F(SpanChunksTest, ReleasesWholeChunksAndRetakesThem) {
   Span* kept = own.spans.allocate({1});
   const std::vector<Span*> gone = {own.spans.allocate(kWhole), own.spans.allocate(kWhole)};
