@@ -19,6 +19,7 @@
 // finds that its cache is of no heap any more.
 #pragma once
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -6,6 +6,7 @@
 // forks. The live heaps of heap/heap_lists.h are those too which rest in a checked process.
 #pragma once
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
