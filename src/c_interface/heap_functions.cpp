@@ -46,9 +46,9 @@ bool may_have_region(const snug_heap_options& known) {
   if (known.region == nullptr) return known.region_bytes == 0;
   const uintptr_t start = address_of(known.region);
   constexpr uintptr_t kEnd = uintptr_t{1} << RegionMap::kAddressBits;
-  constexpr size_t kMost = (size_t{1} << 32) * kPageSize;  // pages are counted in 32 bits
+  constexpr size_t kMostBytes = (size_t{1} << 32) * kPageSize;  // pages are counted in 32 bits
   return is_aligned(start | known.region_bytes, SNUG_HEAP_REGION_UNIT) && known.region_bytes != 0 && start < kEnd &&
-         known.region_bytes <= min(kEnd - start, kMost) && (known.flags & SNUG_HEAP_ON_NODE) == 0;
+         known.region_bytes <= min(kEnd - start, kMostBytes) && (known.flags & SNUG_HEAP_ON_NODE) == 0;
 }
 
 // Has the thread's malloc take from the heap, or from its own if it is null. Returns the heap that was in force.

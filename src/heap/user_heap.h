@@ -113,7 +113,8 @@ class alignas(kCacheLine) UserHeap {
   // True if the limit, and not the OS, has refused the last that was asked for.
   bool was_at_limit() const SNUG_REQUIRES(lock_) { return was_at_limit_; }
   // In the child of a fork, once: what threads of the parent's were about to make, or to free, does not count. False if
-  // it was called with that number of forks before. O(1).
+  // it was called with that number of forks before. `forker`: the first thread of this process. O(slabs) if another
+  // thread was visiting the heap, else O(1).
   bool recount(uint32_t forks, pthread_t forker) SNUG_REQUIRES(lock_);
   void let_go(size_t bytes) SNUG_REQUIRES(lock_) {
     held_ -= bytes;

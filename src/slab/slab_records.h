@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/algorithm.h"
 #include "base/in_place.h"
 #include "slab/slab.h"
 #include "span/meta_arena.h"
@@ -30,15 +31,18 @@ class SlabRecords {
     ::new (InPlace{&slab->remote(sizes)}) SlabRemoteFrees(start, static_cast<uint16_t>(Slab::remote_offset(words)));
     return slab;
   }
-  void recycle(Slab* slab, const SizeClass& sizes) { add(slab, sizes); }
+  void recycle(Slab* slab, const SizeClass& sizes) {
+    Free*& list = free_[list_of(sizes.bitmap_words())];
+    list = ::new (InPlace{static_cast<void*>(slab)}) Free{list};
+  }
   // For a slab of the class that leaves this heap with its record: takes one that is free in the other heap, if there
   // is one. So heaps that make slabs for others to adopt get their records back. The caller holds that heap's lock too.
   void take_from(SlabRecords& heir, const SizeClass& sizes) {
-    Free*& list = heir.free_[list_of(sizes.bitmap_words())];
-    if (list == nullptr) return;
-    void* const memory = list;
-    list = list->next;
-    add(memory, sizes);
+    const size_t list = list_of(sizes.bitmap_words());
+    Free* const record = heir.free_[list];
+    if (record == nullptr) return;
+    heir.free_[list] = exchange(record->next, free_[list]);
+    free_[list] = record;
   }
 
  private:
@@ -47,10 +51,6 @@ class SlabRecords {
   };
   static constexpr size_t kMostWords = kMaxBlocksPerSlab / 64;
   static constexpr size_t kLeastLines = Slab::record_bytes(1) / kCacheLine;
-  void add(void* memory, const SizeClass& sizes) {
-    Free*& list = free_[list_of(sizes.bitmap_words())];
-    list = ::new (InPlace{memory}) Free{list};
-  }
   static constexpr size_t list_of(size_t words) { return Slab::record_bytes(words) / kCacheLine - kLeastLines; }
 
   ArenaPiece piece_;

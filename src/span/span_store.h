@@ -203,8 +203,7 @@ class SpanStore {
   void count_chunk(bool is_ours) SNUG_REQUIRES(lock_);
   bool may_split_mappings() const;
   bool has_come_again(PageId chunk) const SNUG_REQUIRES(lock_);
-  void note_released(Span* span) SNUG_REQUIRES(lock_);
-  void put_back_released(Span* span) SNUG_REQUIRES(lock_);
+  void note_released(Span* span, bool is_refused) SNUG_REQUIRES(lock_);
   void take_released(Span* span) SNUG_REQUIRES(lock_);
   void forget_released(const PageMap::Reservation& more) SNUG_REQUIRES(lock_);
   bool leave_huge_paging(const Span& span) SNUG_REQUIRES(lock_);

@@ -81,18 +81,11 @@ bool SpanStore::has_come_again(PageId chunk) const {
   return !is_ours(chunk) || look_at(chunk).is_ours || (newest_.next <= start && start < newest_.end);
 }
 
-// The chunk's addresses are gone, and its span is in no bin.
-void SpanStore::note_released(Span* span) {
+// The chunk's addresses are gone, and its span is in no bin. `is_refused`: they did not come again just now, so that
+// the others are tried before.
+void SpanStore::note_released(Span* span, bool is_refused) {
   if (has_come_again(span->first)) return records_.recycle(span);
-  released_.push_front(span);
-  ++released_chunks_;
-  page_map_.chunk(span->first).is_released = true;
-}
-
-// The same of one that did not become ours: the others are tried before it.
-void SpanStore::put_back_released(Span* span) {
-  if (has_come_again(span->first)) return records_.recycle(span);
-  released_.push_back(span);
+  is_refused ? released_.push_back(span) : released_.push_front(span);
   ++released_chunks_;
   page_map_.chunk(span->first).is_released = true;
 }
@@ -183,7 +176,7 @@ bool SpanStore::add_chunk() {
     const UnlockedScope unlocked(lock_, in_flight_);
     page_map_.release_chunk(span->first);
   }
-  put_back_released(span);
+  note_released(span, true);
   return false;
 }
 
@@ -206,7 +199,7 @@ bool SpanStore::retake(Span* span) {
     ours = page_map_.retake_chunk(span->first);
   }
   if (!ours) {
-    put_back_released(span);  // its place is taken: the next call tries another chunk
+    note_released(span, true);  // its place is taken: the next call tries another chunk
     return false;
   }
   note_mapping(span->first, true, Paging::kSmall);
@@ -233,7 +226,7 @@ Optional<PageId> SpanStore::retake_row(PageId first, PageCount pages) {
   while (Span* const span = row.pop_front()) {
     const PageId place = span->first;
     if (refused)
-      put_back_released(span);
+      note_released(span, true);
     else if (!retake(span))
       refused = place;
   }

@@ -114,7 +114,7 @@ bool SpanStore::release_chunk(Span* span) {
   Chunk& chunk = page_map_.chunk(span->first);
   const Chunk before = chunk;
   const PageCount dirty{count_dirty(*span)};
-  count_purged(chunk, 0, {kPagesPerChunk});
+  if (dirty.value != 0) count_purged(chunk, 0, {kPagesPerChunk});
   note_mapping(span->first, false, Paging::kSmall);
   bool has_gone = false;
   {
@@ -122,7 +122,7 @@ bool SpanStore::release_chunk(Span* span) {
     has_gone = page_map_.release_chunk(span->first);
   }
   if (has_gone) {
-    note_released(span);
+    note_released(span, false);
     return true;
   }
   note_mapping(span->first, true, before.paging);

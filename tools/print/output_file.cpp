@@ -91,7 +91,12 @@ bool OutputFile::open_part(Readers readers) {
     fchmod(descriptor, before.st_mode & 07777);
   }
   file_ = fdopen(descriptor, "w");
-  return true;
+  if (file_ != nullptr) return true;
+  close(descriptor);
+  unlink(part_.c_str());
+  part_.clear();
+  errno = ENOMEM;
+  return false;
 }
 
 void OutputFile::put(std::string_view text) {

@@ -164,7 +164,7 @@ ReportCommand::ReportCommand(CLI::App& app) {
 // Before a long reading, not after it. Nothing is made of what may be refused yet.
 void ReportCommand::expect_outputs() const {
   if (!page_file_.empty() && !has_report_page()) report_page({});
-  if (page_file_ == kStandardOutput && writes_json_to_standard_output())
+  if (leads_to_output(page_file_) && writes_json_to_standard_output())
     throw UserError("-o - and --json without a FILE both write to standard output");
   for (const std::string& path : {page_file_, json_file_}) {
     if (path.empty() || path == kStandardOutput) continue;

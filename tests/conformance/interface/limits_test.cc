@@ -18,6 +18,7 @@ namespace {
 using sizes::kKiB;
 using sizes::kMiB;
 using support::limits_now;
+using support::stats_now;
 
 void set_limits(std::uint64_t limit, std::uint64_t soft_limit) {
   const auto text = [](std::uint64_t bytes) { return bytes == 0 ? std::string("off") : std::to_string(bytes); };
@@ -150,19 +151,14 @@ TEST_F(Limits, beyond_the_soft_limit_it_is_called_and_the_request_served) {
 }
 
 TEST_F(Limits, a_request_that_the_os_refuses_passes_no_soft_limit) {
-  const auto purged = [] {
-    snug_stats stats{};
-    EXPECT_EQ(snug_get_stats(&stats), 0);
-    return stats.bytes_purged;
-  };
   ASSERT_EQ(snug_set("purge_after:86400000"), 0);
   void* const kept = snug_malloc(512 * kKiB);
   std::memset(kept, 1, 512 * kKiB);
   snug_free(kept);
   set_limits(0, limits_now().held + 16 * kMiB);
-  const std::uint64_t before = purged();
+  const std::uint64_t before = stats_now().bytes_purged;
   EXPECT_EQ(snug_malloc(PTRDIFF_MAX / 2), nullptr);
-  EXPECT_EQ(purged(), before) << "what is empty stays";
+  EXPECT_EQ(stats_now().bytes_purged, before) << "what is empty stays";
   ASSERT_EQ(snug_set("purge_after:1000"), 0);
 }
 
