@@ -264,7 +264,8 @@ void Allocator::start_control() {
   constexpr char kLine[] =
       "snug: the OS refuses the thread, or its memory, for publish, profile_at and profile_signal: they have no "
       "effect\n";
-  write_line(kLine, sizeof kLine - 1);
+  static constinit Atomic<bool> is_told{false};  // once for the process and its children: each new thread tries again
+  if (!is_told.exchange(true, kRelaxed)) write_line(kLine, sizeof kLine - 1);
   if (!has_page) return;
   const LockGuard guard(opening_);
   control.hide_page();

@@ -327,12 +327,8 @@ bool is_live_checked(const void* block, size_t usable, size_t* size) noexcept {
 bool destroy_checked(UserHeap& heap) noexcept {
   static constexpr const char* kCall = "snug_heap_destroy";
   UserHeaps& heaps = allocator.user_heaps;
-  const auto if_live = [&](auto act) {
-    return heaps.visit(heap, [&](void* block, size_t usable) {
-      size_t size;
-      return is_live_checked(block, usable, &size) ? act(block, usable) : 0;
-    });
-  };
+  const auto is_live = [](void* block, size_t usable) { return is_live_checked(block, usable, &usable); };
+  const auto if_live = [&](auto act) { return heaps.visit(heap, is_live, act); };
   if (heaps.must_be_empty(heap) && if_live([](void*, size_t) { return 1; }) != 0) return false;
   if (heap.is_in_region()) {  // none of it rests, and what the program wrote there stays
     if_live([&](void* block, size_t usable) { return static_cast<void>(inspect(block, usable, kCall, &heap)), 0; });

@@ -339,9 +339,12 @@ const char* why_none_in_region(const void* address) {
 }
 
 int visit_heap(UserHeap& heap, int (*visit)(void* argument, void* block, size_t bytes), void* argument) {
-  return allocator.user_heaps.visit(heap, [&](void* block, size_t bytes) {
-    const bool is_live = !allocator.is_checked() || is_live_checked(block, bytes, &bytes);
-    return is_live ? visit(argument, block, bytes) : 0;
+  const auto is_live = [](void* block, size_t bytes) {
+    return !allocator.is_checked() || is_live_checked(block, bytes, &bytes);
+  };
+  return allocator.user_heaps.visit(heap, is_live, [&](void* block, size_t bytes) {
+    if (allocator.is_checked()) is_live_checked(block, bytes, &bytes);
+    return visit(argument, block, bytes);
   });
 }
 

@@ -6,23 +6,32 @@
 namespace snug {
 
 char* HeapRegion::take(size_t pages, size_t alignment) {
-  lowest_ = map_->first_free(lowest_, end_);
-  for (size_t at_page = lowest_;;) {
-    at_page = round_up(at_page, alignment);
-    if (at_page >= end_ || pages > end_ - at_page) return nullptr;
-    const size_t taken = map_->first_taken(at_page, at_page + pages);
-    if (taken == at_page + pages) {
-      map_->set_taken(at_page, pages, true);
-      return at<char>(at_page << kPageShift);
+  const unsigned power = min(bit_width(pages) - 1, kPowers - 1);
+  size_t lowest = end_;
+  char* found = nullptr;
+  for (size_t row = map_->first_free(lowest_[power], end_); row != end_;) {
+    const size_t start = round_up(row, alignment);
+    const size_t row_end = map_->first_taken(row, min(end_, start + pages));
+    if ((row_end - row) >> power != 0) lowest = min(lowest, row);
+    if (start + pages <= row_end) {
+      found = at<char>(start << kPageShift);
+      break;
     }
-    at_page = map_->first_free(taken, end_);
+    row = map_->first_free(row_end, end_);
   }
+  lowest_[power] = lowest;
+  if (found != nullptr) map_->set_taken(RegionMap::page_of(found), pages, true);
+  return found;
 }
 
 void HeapRegion::give(const void* start, size_t pages) {
   const size_t page = RegionMap::page_of(start);
   map_->set_taken(page, pages, false);
-  lowest_ = min(lowest_, page);
+  // The row in which they lie now, as far as it matters.
+  const size_t row = map_->free_before(page, max(first_, page - min(page, kLongest - 1)));
+  const size_t row_end = map_->first_taken(page + pages, max(page + pages, min(end_, row + kLongest)));
+  for (unsigned power = 0; power != kPowers && (row_end - row) >> power != 0; ++power)
+    lowest_[power] = min(lowest_[power], row);
 }
 
 bool HeapRegion::resize(const void* start, size_t pages, size_t new_pages) {

@@ -1,7 +1,13 @@
 // HeapRegion: memory of the program's own in which all blocks of one user heap lie, whole pages of it. What is known of
 // its pages lies elsewhere (heap/region_map.h): nothing here reads or writes the region, or tells the OS of it.
 //
-// A row of pages is the first that fits, by address. Its heap's lock guards it. O(pages / 64).
+// A row of pages is the first that fits, by address. Its heap's lock guards it.
+//
+//   power:             0        1        2   …  8          no 2^power free pages in a row begin below lowest_[power]
+//   lowest_[power]:    the first page that is free, …
+//
+// So a request passes by the rows that are too short for it, of which a fragmented region has many, once and not each
+// time. O(pages / 64) at worst.
 #pragma once
 
 #include <stddef.h>
@@ -17,7 +23,9 @@ class HeapRegion {
   constexpr HeapRegion() = default;
   // The map knows the pages as a region's.
   HeapRegion(RegionMap& map, const void* start, size_t bytes)
-      : map_(&map), first_(RegionMap::page_of(start)), end_(first_ + (bytes >> kPageShift)), lowest_(first_) {}
+      : map_(&map), first_(RegionMap::page_of(start)), end_(first_ + (bytes >> kPageShift)) {
+    for (size_t& lowest : lowest_) lowest = first_;
+  }
 
   bool is_there() const { return map_ != nullptr; }
   size_t first_page() const { return first_; }
@@ -33,10 +41,13 @@ class HeapRegion {
   size_t bytes_taken() const;
 
  private:
+  static constexpr unsigned kPowers = 9;
+  static constexpr size_t kLongest = size_t{1} << (kPowers - 1);
+
   RegionMap* map_ = nullptr;
   size_t first_ = 0;
   size_t end_ = 0;
-  size_t lowest_ = 0;  // no page below is free
+  size_t lowest_[kPowers] = {};
 };
 
 }  // namespace snug

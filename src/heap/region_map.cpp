@@ -47,6 +47,16 @@ size_t RegionMap::first_with(uint64_t flipped, size_t from, size_t end) const {
   return end;
 }
 
+size_t RegionMap::free_before(size_t page, size_t from) const {
+  while (page > from) {
+    const size_t last = page - 1;
+    const uint64_t word = leaf_of(last).taken[word_of(last)].load(kRelaxed) << (63 - last % 64);  // `last` is on top
+    if (word != 0) return max(from, page - leading_zeros(word));
+    page = round_down(last, 64);
+  }
+  return from;
+}
+
 void RegionMap::mark(Bits Leaf::* bits, size_t first, size_t count, bool value) {
   for_each_word(first, count, [&](size_t word, uint64_t mask) {
     Atomic<uint64_t>& its = (leaf_of(word * 64).*bits)[word_of(word * 64)];

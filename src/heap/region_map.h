@@ -59,6 +59,8 @@ class RegionMap {
   // The first page in [from, end) that is taken, or is not; `end` if there is none.
   size_t first_taken(size_t from, size_t end) const { return first_with(0, from, end); }
   size_t first_free(size_t from, size_t end) const { return first_with(~uint64_t{0}, from, end); }
+  // The first of the free pages in a row that ends before `page`, none below `from`; `page` if that before it is taken.
+  size_t free_before(size_t page, size_t from) const;
 
   // A record for a span in a region; null if the OS refuses memory. The caller may hold a heap's lock.
   Span* make_span() {

@@ -156,12 +156,20 @@ class alignas(kCacheLine) UserHeap {
   size_t release_empty() SNUG_REQUIRES(lock_);
   // The same, and gives the OS the OS pages of other slabs that hold no live block. O(slabs).
   size_t trim() SNUG_REQUIRES(lock_);
-  // Calls visit(block, usable bytes) for each block that is not free, until it returns other than 0; returns that. A
-  // block in a cache is not free. Without the lock, between begin_visits() and end_visits(): no other thread uses the
-  // heap, and what trims all heaps passes it by; but a block that has rested may come home from anywhere. So slabs stay
-  // in their lists meanwhile, and in order again afterwards.
+  // Calls visit(block, usable bytes) for each block of a slab that is not free, until it returns other than 0; returns
+  // that. A block in a cache is not free. Without the lock, between begin_visits() and end_visits(): no other thread
+  // uses the heap, and what trims all heaps passes it by; but a block that has rested may come home from anywhere. So
+  // slabs stay in their lists meanwhile, and in order again afterwards.
   template <class Visit>
-  int visit(Visit visit) SNUG_UNPROVED;
+  int visit_slabs(Visit visit) SNUG_UNPROVED;
+  // The large block behind `before`, or the first, of which is_live(block, usable bytes) is true; null if there is none.
+  // Where a large block rests it leaves the list at any time that the lock is not held; a live one stays.
+  template <class IsLive>
+  const HeapLarge* next_large(const HeapLarge* before, IsLive is_live) const SNUG_REQUIRES(lock_) {
+    const HeapLarge* large = before == nullptr ? larges_.front() : LargeList::next(before);
+    while (large != nullptr && !is_live(large->start, large->bytes)) large = LargeList::next(large);
+    return large;
+  }
   void begin_visits() SNUG_REQUIRES(lock_) { visitor_ = ::pthread_self(); }
   void end_visits() SNUG_REQUIRES(lock_);
   const char* check() const SNUG_REQUIRES(lock_);
@@ -250,7 +258,7 @@ class alignas(kCacheLine) UserHeap {
 };
 
 template <class Visit>
-int UserHeap::visit(Visit visit) SNUG_UNPROVED {
+int UserHeap::visit_slabs(Visit visit) SNUG_UNPROVED {
   for (size_t c = 1; c < end_of_classes_; ++c) {
     const SizeClass& sizes = parts_.table->classes[c];
     const SlabList* const lists[] = {&bins_[c].partial, &bins_[c].full};
@@ -261,8 +269,6 @@ int UserHeap::visit(Visit visit) SNUG_UNPROVED {
           if (const int stop = visit(slab->block(slot), size_t{sizes.block_size}); stop != 0) return stop;
         }
   }
-  for (const HeapLarge* large = larges_.front(); large != nullptr; large = LargeList::next(large))
-    if (const int stop = visit(large->start, large->bytes); stop != 0) return stop;
   return 0;
 }
 

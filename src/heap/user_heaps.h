@@ -111,15 +111,11 @@ class UserHeaps {
 
   // At the end of a thread: what its caches hold goes home.
   void end_caches();
-  // Calls visit(block, usable bytes) for each live block of a heap that no other thread uses, under no lock, until it
-  // returns other than 0; returns that.
-  template <class Visit>
-  int visit(UserHeap& heap, Visit visit) {
-    begin_visits(heap);
-    const int stop = heap.visit(visit);
-    end_visits(heap);
-    return stop;
-  }
+  // Calls visit(block, usable bytes) for each block that is_live(block, usable bytes) of a heap that no other thread
+  // uses, under no lock, until it returns other than 0; returns that. A block that visit() has ended is still the
+  // heap's. is_live() is called under the heap's lock, or none.
+  template <class IsLive, class Visit>
+  int visit(UserHeap& heap, IsLive is_live, Visit visit);
   // What all of the calling thread's caches hold goes home.
   void flush_own();
   HeapFigures figures(UserHeap& heap);
@@ -236,6 +232,20 @@ class SNUG_SCOPED_LOCK UserHeaps::Operation {
  private:
   LockGuard<GatedLock> guard_;
 };
+
+template <class IsLive, class Visit>
+int UserHeaps::visit(UserHeap& heap, IsLive is_live, Visit visit) {
+  begin_visits(heap);
+  int stop = heap.visit_slabs([&](void* block, size_t usable) { return is_live(block, usable) ? visit(block, usable) : 0; });
+  const auto next = [&](const HeapLarge* before) {
+    const Operation operation(*this, heap);
+    return heap.next_large(before, is_live);
+  };
+  for (const HeapLarge* large = nullptr; stop == 0 && (large = next(large)) != nullptr;)
+    stop = visit(large->start, large->bytes);
+  end_visits(heap);
+  return stop;
+}
 
 template <class FreeLarge>
 bool UserHeaps::destroy(UserHeap& heap, bool may_cache, FreeLarge free_large) {

@@ -50,6 +50,16 @@ enum class Purged : uint8_t { kUntried, kZeros, kWhatWasThere };
 Atomic<Purged> purged{Purged::kUntried};
 Atomic<uint64_t> unmapped{0};
 
+// Counts a system call that unmaps, before and behind it: what another thread has found readable in between is not
+// trusted afterwards either.
+class Unmapping {
+ public:
+  Unmapping() { unmapped.fetch_add(1, kRelaxed); }
+  ~Unmapping() { unmapped.fetch_add(1, kRelaxed); }
+  Unmapping(const Unmapping&) = delete;
+  Unmapping& operator=(const Unmapping&) = delete;
+};
+
 // Purges, and learns what purged memory holds: it writes a word that is not 0 first. That word may be a free slot of a
 // table of handles, which other threads may read meanwhile (compact/handle_table.h).
 SNUG_COLD bool try_purge(void* start, size_t bytes) {
@@ -125,7 +135,7 @@ bool purge(void* start, size_t bytes) {
 }
 
 void withdraw(void* start, size_t bytes) {
-  unmapped.fetch_add(1, kRelaxed);
+  const Unmapping unmapping;
   system_call(SYS_mprotect, start, bytes, PROT_NONE);
   advise(start, bytes, MADV_DONTNEED);
 }
@@ -145,14 +155,14 @@ bool answers_for_addresses() {
 }
 
 bool release(void* start, size_t bytes) {
-  unmapped.fetch_add(1, kRelaxed);
+  const Unmapping unmapping;
   return system_call(SYS_munmap, start, bytes) == 0;
 }
 
 uint64_t unmappings() { return unmapped.load(kRelaxed); }
 
 void* grow(void* start, size_t bytes, size_t more_bytes) {
-  unmapped.fetch_add(1, kRelaxed);
+  const Unmapping unmapping;
   return address_or_null(system_call(SYS_mremap, start, bytes, more_bytes, MREMAP_MAYMOVE));
 }
 
@@ -161,7 +171,7 @@ bool lengthen(void* start, size_t bytes, size_t more_bytes) {
 }
 
 bool move(void* start, size_t bytes, void* place) {
-  unmapped.fetch_add(1, kRelaxed);
+  const Unmapping unmapping;
   return system_call(SYS_mremap, start, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) >= 0;
 }
 

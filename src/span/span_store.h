@@ -207,6 +207,7 @@ class SpanStore {
   void take_released(Span* span) SNUG_REQUIRES(lock_);
   void forget_released(const PageMap::Reservation& more) SNUG_REQUIRES(lock_);
   bool leave_huge_paging(const Span& span) SNUG_REQUIRES(lock_);
+  void insert_chunk(Span* span) SNUG_REQUIRES(lock_);
   bool add_chunk() SNUG_REQUIRES(lock_);
   bool retake_chunk() SNUG_REQUIRES(lock_);
   bool retake(Span* span) SNUG_REQUIRES(lock_);
@@ -272,7 +273,8 @@ class SpanStore {
   size_t give_back_chunk(Span* span) SNUG_REQUIRES(lock_);
   bool purge_chunk(Span* span, bool* may_come_again) SNUG_REQUIRES(lock_);
   bool release_chunk(Span* span) SNUG_REQUIRES(lock_);
-  void count_purged(Chunk& chunk, uint32_t first, PageCount pages) SNUG_REQUIRES(lock_);
+  PageCount clean(Chunk& chunk, uint32_t first, PageCount pages) SNUG_REQUIRES(lock_);
+  void note_purged(PageCount dirty) SNUG_REQUIRES(lock_);
   void put_last(Span* span) SNUG_REQUIRES(lock_);
   Span* older_than(uint32_t milliseconds) SNUG_REQUIRES(lock_);
   size_t bytes_in_use() const SNUG_REQUIRES(lock_);

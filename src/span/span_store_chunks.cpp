@@ -84,7 +84,8 @@ bool SpanStore::has_come_again(PageId chunk) const {
 // The chunk's addresses are gone, and its span is in no bin. `is_refused`: they did not come again just now, so that
 // the others are tried before.
 void SpanStore::note_released(Span* span, bool is_refused) {
-  if (has_come_again(span->first)) return records_.recycle(span);
+  // It may have come again, gone once more, and been noted by another thread.
+  if (has_come_again(span->first) || page_map_.chunk(span->first).is_released) return records_.recycle(span);
   is_refused ? released_.push_back(span) : released_.push_front(span);
   ++released_chunks_;
   page_map_.chunk(span->first).is_released = true;
@@ -144,6 +145,15 @@ bool SpanStore::prepare_for_holes(const Span& span, size_t bytes) {
   return true;
 }
 
+// Puts a chunk that the OS has just given into the bins. A thread that had given the same place back before may have
+// noted that meanwhile.
+void SpanStore::insert_chunk(Span* span) {
+  const uintptr_t start = address_of(page_map_.start_of(span->first));
+  if (page_map_.chunk(span->first).is_released) forget_released({start, start + kChunkSize});
+  note_mapping(span->first, true, Paging::kSmall);
+  insert(span);
+}
+
 // Puts a new chunk into the bins, or reserves addresses for one.
 bool SpanStore::add_chunk() {
   void* start = newest_.take();
@@ -161,10 +171,7 @@ bool SpanStore::add_chunk() {
     committed = page_map_.commit_chunk(start);
   }
   if (committed) {
-    // A thread may have noted the place meanwhile, which it had given back before it came with the reservation.
-    if (page_map_.chunk(span->first).is_released) forget_released({address_of(start), address_of(start) + kChunkSize});
-    note_mapping(span->first, true, Paging::kSmall);
-    insert(span);
+    insert_chunk(span);
     return true;
   }
   if (!reserves_ && newest_.untake(start)) {
@@ -202,8 +209,7 @@ bool SpanStore::retake(Span* span) {
     note_released(span, true);  // its place is taken: the next call tries another chunk
     return false;
   }
-  note_mapping(span->first, true, Paging::kSmall);
-  insert(span);
+  insert_chunk(span);
   return true;
 }
 

@@ -53,7 +53,7 @@ size_t SpanStore::purge_run(Span* span) {
     purged = os::purge(page_map_.start_of(chunk_start + PageCount{first}), pages.bytes());
   }
   leave_hand(*span);
-  if (purged) count_purged(chunk, first, pages);
+  if (purged) note_purged(clean(chunk, first, pages));
   span = merge_neighbours(span);
   insert(span);
   if (purged && span->aging && span->pages == whole) {
@@ -99,7 +99,7 @@ bool SpanStore::purge_chunk(Span* span, bool* may_come_again) {
   }
   leave_hand(*span);
   if (purged) {
-    count_purged(page_map_.chunk(span->first), 0, {kPagesPerChunk});
+    note_purged(clean(page_map_.chunk(span->first), 0, {kPagesPerChunk}));
     return true;
   }
   insert(span);
@@ -113,8 +113,7 @@ bool SpanStore::purge_chunk(Span* span, bool* may_come_again) {
 bool SpanStore::release_chunk(Span* span) {
   Chunk& chunk = page_map_.chunk(span->first);
   const Chunk before = chunk;
-  const PageCount dirty{count_dirty(*span)};
-  if (dirty.value != 0) count_purged(chunk, 0, {kPagesPerChunk});
+  const PageCount dirty = clean(chunk, 0, {kPagesPerChunk});
   note_mapping(span->first, false, Paging::kSmall);
   bool has_gone = false;
   {
@@ -122,6 +121,7 @@ bool SpanStore::release_chunk(Span* span) {
     has_gone = page_map_.release_chunk(span->first);
   }
   if (has_gone) {
+    note_purged(dirty);
     note_released(span, false);
     return true;
   }
@@ -131,19 +131,23 @@ bool SpanStore::release_chunk(Span* span) {
     chunk.purged[word] = before.purged[word];
   }
   hold_anyway(dirty.value);
-  bytes_purged_ -= dirty.bytes();
   insert(span);
   return false;
 }
 
-// The dirty ones of the pages have gone back to the OS.
-void SpanStore::count_purged(Chunk& chunk, uint32_t first, PageCount pages) {
+// The dirty ones of the pages have gone back to the OS, or are about to: they are dirty and held no more.
+PageCount SpanStore::clean(Chunk& chunk, uint32_t first, PageCount pages) {
   const PageCount dirty{chunk.count_dirty(first, pages)};
   for_each_word(first, pages.value, [&](size_t word, uint64_t mask) {
     chunk.purged[word] |= chunk.dirty[word] & mask;
     store_shared(chunk.dirty[word], chunk.dirty[word] & ~mask);
   });
   let_go(dirty.value);
+  return dirty;
+}
+
+void SpanStore::note_purged(PageCount dirty) {
+  if (dirty.value == 0) return;
   bytes_purged_ += dirty.bytes();
   missing_.gave_more(dirty.bytes(), os::milliseconds());
 }

@@ -37,16 +37,26 @@ class PoolBlockIndex {
   bool has_room_for(std::size_t block_bytes) const noexcept {
     return 2 * (noted_ + granules(block_bytes)) <= capacity_;
   }
-  // Makes such room: a new table, in which no block is noted or entered. False, and unchanged, if there is no memory.
-  bool enlarge_for(std::size_t block_bytes) noexcept {
-    const std::size_t capacity = larger(kFewestEntries, std::bit_ceil(2 * (noted_ + granules(block_bytes))));
-    auto* const table = static_cast<Entry*>(snug_calloc(capacity, sizeof(Entry)));
-    if (table == nullptr) return false;
-    snug_free(table_);
-    table_ = table;
-    capacity_ = capacity;
-    hash_shift_ = 64 - static_cast<unsigned>(std::countr_zero(capacity));
-    noted_ = 0;
+  // Makes such room: a new table, in which no block is noted or entered until `enter_all()` does so. False, and
+  // unchanged, if there is no memory.
+  template <class EnterAll>
+  bool make_room_for(std::size_t block_bytes, EnterAll enter_all) noexcept {
+    while (!has_room_for(block_bytes)) {
+      const std::size_t capacity = capacity_for(block_bytes);
+      auto* const table = static_cast<Entry*>(snug_calloc(capacity, sizeof(Entry)));
+      if (table == nullptr) return has_room_for(block_bytes);
+      // A callback at the process's limit (snug/limits.h) may have used the pool meanwhile.
+      if (has_room_for(block_bytes) || capacity < capacity_for(block_bytes)) {
+        snug_free(table);
+        continue;
+      }
+      snug_free(table_);
+      table_ = table;
+      capacity_ = capacity;
+      hash_shift_ = 64 - static_cast<unsigned>(std::countr_zero(capacity));
+      noted_ = 0;
+      enter_all();
+    }
     return true;
   }
   // The pool has a block of that length, for which there is room: entering it cannot fail.
@@ -112,6 +122,9 @@ class PoolBlockIndex {
     uintptr_t seal;
   };
 
+  std::size_t capacity_for(std::size_t block_bytes) const noexcept {
+    return larger(kFewestEntries, std::bit_ceil(2 * (noted_ + granules(block_bytes))));
+  }
   // The most granules that a block touches.
   std::size_t granules(std::size_t block_bytes) const noexcept { return (block_bytes >> shift_) + 2; }
   static uintptr_t right_seal(PoolSlots slots) noexcept { return seal_of(slots.start, slots.bytes); }

@@ -86,11 +86,14 @@ void PoolStore<Checks, Source>::open_block(PoolBlock* block) noexcept {
 
 template <class Checks, class Source>
 bool PoolStore<Checks, Source>::refill(std::size_t want) {
-  bool opens = carve_ == carve_end_;
-  if (opens && spare_ == nullptr) {
-    if (!fetch_block(next_block_bytes())) return false;
-    opens = carve_ == carve_end_;  // a callback of the source's (snug/limits.h) may have allocated meanwhile
+  if (carve_ == carve_end_ && spare_ == nullptr) {
+    const bool is_fetched = fetch_block(next_block_bytes());
+    // A callback of the source's (snug/limits.h) may have freed meanwhile, or allocated, whether the source has more or
+    // not.
+    if (free_ != nullptr) return true;
+    if (!is_fetched && carve_ == carve_end_ && spare_ == nullptr) return false;
   }
+  const bool opens = carve_ == carve_end_;
   if (opens) {
     PoolBlock* const block = spare_;
     demand_seal("allocate", block);
@@ -103,7 +106,7 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
   // the processor's cache: so the first portion of each block has a different length.
   if (opens) count = 1 + scatter(carve_, count);
   // From the last to the first, so that elements come in the order of addresses.
-  PoolSlot* head = free_;  // or freed
+  PoolSlot* head = free_;
   Slots::Tools::hand_out(carve_, count * stride_);
   for (std::size_t i = count; i-- > 0;) head = take_back(carve_ + i * stride_, head);
   free_ = head;
@@ -132,12 +135,10 @@ std::size_t PoolStore<Checks, Source>::ready_slots(const char* call, std::size_t
 
 template <class Checks, class Source>
 bool PoolStore<Checks, Source>::make_room_in_index(std::size_t bytes) noexcept {
-  if constexpr (kWatched) {
-    if (index_.has_room_for(bytes)) return true;
-    if (!index_.enlarge_for(bytes)) return false;
-    index_blocks();
-  }
-  return true;
+  if constexpr (kWatched)
+    return index_.make_room_for(bytes, [this] { index_blocks(); });
+  else
+    return true;
 }
 
 // Enters all blocks into the index, which is empty.

@@ -57,6 +57,27 @@ TEST_F(HeapThreadsTest, AHeapOutlivesTheThreadThatMadeIt) {
   EXPECT_EQ(snug_heap_destroy(made), 0);
 }
 
+// With check:on another thread's frees bring home what has rested, and so take it from the list that a visit is in.
+TEST_F(HeapThreadsTest, VisitsSeeEachLargeBlockWhileOthersComeHome) {
+  std::atomic<bool> stop{false};
+  std::thread freer([&] {
+    while (!stop) snug_free(snug_malloc(300 * kKiB));
+  });
+  for (int round = 0; round < (kSanitized ? 20 : 200); ++round) {
+    std::vector<void*> blocks(60);
+    for (void*& block : blocks) ASSERT_NE(block = snug_heap_malloc(heap_, 300 * kKiB), nullptr);
+    for (size_t i = 0; i != blocks.size(); ++i)
+      if (i % 10 != 0) snug_free(blocks[i]);
+    size_t seen = 0;
+    const auto count = [](void* argument, void*, size_t) -> int { return ++*static_cast<size_t*>(argument), 0; };
+    EXPECT_EQ(snug_heap_visit(heap_, count, &seen), 0);
+    EXPECT_EQ(seen, 6u);
+    for (size_t i = 0; i < blocks.size(); i += 10) snug_free(blocks[i]);
+  }
+  stop = true;
+  freer.join();
+}
+
 // What lies in the caches of threads that end comes back to the heap.
 TEST_F(HeapThreadsTest, ThreadsThatEndLeaveNothingInTheirCaches) {
   for (int round = 0; round < 20; ++round) {

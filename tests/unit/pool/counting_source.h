@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -17,15 +18,20 @@ struct SourceLedger {
   size_t bytes = 0;
   size_t requests = 0;
   size_t limit = std::numeric_limits<size_t>::max();  // of bytes
+  std::function<void()> on_refusal = [] {};           // called before the source refuses
 };
 
 struct CountingSource {
   SourceLedger* ledger;
 
   void* allocate(size_t bytes, size_t alignment) noexcept {
-    const std::lock_guard guard(ledger->mutex);
+    std::unique_lock guard(ledger->mutex);
     ++ledger->requests;
-    if (bytes > ledger->limit - ledger->bytes) return nullptr;
+    if (bytes > ledger->limit - ledger->bytes) {
+      guard.unlock();
+      ledger->on_refusal();
+      return nullptr;
+    }
     void* const block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     ledger->blocks[block] = {bytes, alignment};
     ledger->bytes += bytes;

@@ -122,6 +122,23 @@ TYPED_TEST(PoolTest, ReportsOutOfMemoryByExceptionOrNullAndGoesOn) {
   pool.deallocate(elements[0]);
 }
 
+// As the callback of a limit may (snug/limits.h).
+TYPED_TEST(PoolTest, FindsWhatIsFreedWhileItsSourceRefuses) {
+  auto pool = this->pool_of(100);
+  std::vector<void*> elements = this->take(pool, 300);
+  this->ledger.limit = this->ledger.bytes;
+  while (void* const element = pool.try_allocate()) elements.push_back(element);
+  this->ledger.on_refusal = [&] {
+    for (int i = 0; i < 10; ++i, elements.pop_back()) pool.deallocate(elements.back());
+  };
+  elements.push_back(pool.allocate());
+  std::vector<void*> batch(25);  // more than the nine that are free, and twice what becomes free as the source refuses
+  EXPECT_EQ(pool.allocate_batch(batch), batch.size());
+  EXPECT_STREQ(pool.check(), nullptr);
+  pool.deallocate_batch(batch);
+  pool.deallocate_batch(elements);
+}
+
 TYPED_TEST(PoolTest, RefusesToReserveWhatNoNumberTells) {
   auto pool = this->pool_of(100);
   for (const size_t count : {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 100, SIZE_MAX / 200}) EXPECT_FALSE(pool.reserve(count));
