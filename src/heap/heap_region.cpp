@@ -6,6 +6,7 @@
 namespace snug {
 
 char* HeapRegion::take(size_t pages, size_t alignment) {
+  if (pages > end_ - first_) return nullptr;
   const unsigned power = min(bit_width(pages) - 1, kPowers - 1);
   size_t lowest = end_;
   char* found = nullptr;

@@ -3,11 +3,10 @@
 //
 // A row of pages is the first that fits, by address. Its heap's lock guards it.
 //
-//   power:             0        1        2   …  8          no 2^power free pages in a row begin below lowest_[power]
-//   lowest_[power]:    the first page that is free, …
+//   no 2^power free pages in a row begin below lowest_[power]
 //
-// So a request passes by the rows that are too short for it, of which a fragmented region has many, once and not each
-// time. O(pages / 64) at worst.
+// So a request passes by the rows that are shorter than the power of two below its length, of which a fragmented region
+// has many, once and not each time. O(pages / 64) at worst.
 #pragma once
 
 #include <stddef.h>

@@ -162,8 +162,8 @@ class alignas(kCacheLine) UserHeap {
   // slabs stay in their lists meanwhile, and in order again afterwards.
   template <class Visit>
   int visit_slabs(Visit visit) SNUG_UNPROVED;
-  // The large block behind `before`, or the first, of which is_live(block, usable bytes) is true; null if there is none.
-  // Where a large block rests it leaves the list at any time that the lock is not held; a live one stays.
+  // The large block behind `before`, or the first, of which is_live(block, usable bytes) is true; null if there is
+  // none. Where a large block rests it leaves the list at any time that the lock is not held; a live one stays.
   template <class IsLive>
   const HeapLarge* next_large(const HeapLarge* before, IsLive is_live) const SNUG_REQUIRES(lock_) {
     const HeapLarge* large = before == nullptr ? larges_.front() : LargeList::next(before);

@@ -236,7 +236,8 @@ class SNUG_SCOPED_LOCK UserHeaps::Operation {
 template <class IsLive, class Visit>
 int UserHeaps::visit(UserHeap& heap, IsLive is_live, Visit visit) {
   begin_visits(heap);
-  int stop = heap.visit_slabs([&](void* block, size_t usable) { return is_live(block, usable) ? visit(block, usable) : 0; });
+  int stop =
+      heap.visit_slabs([&](void* block, size_t usable) { return is_live(block, usable) ? visit(block, usable) : 0; });
   const auto next = [&](const HeapLarge* before) {
     const Operation operation(*this, heap);
     return heap.next_large(before, is_live);

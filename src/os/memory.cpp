@@ -51,7 +51,7 @@ Atomic<Purged> purged{Purged::kUntried};
 Atomic<uint64_t> unmapped{0};
 
 // Counts a system call that unmaps, before and behind it: what another thread has found readable in between is not
-// trusted afterwards either.
+// trusted once both are counted.
 class Unmapping {
  public:
   Unmapping() { unmapped.fetch_add(1, kRelaxed); }

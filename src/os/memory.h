@@ -49,8 +49,8 @@ bool answers_for_addresses();
 
 // False if the kernel could not split the mapping; the range is then still mapped.
 bool release(void* start, size_t bytes);
-// Changes with each call by which snug unmaps something, moves it, or makes it unreadable. What the program unmaps itself
-// is not seen.
+// Changes with each call by which snug unmaps something, moves it, or makes it unreadable. What the program unmaps
+// itself is not seen.
 uint64_t unmappings();
 
 // Makes a mapping longer, at the same place or another, contents kept. Null if it stays as it was.

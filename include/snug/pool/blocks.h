@@ -64,6 +64,10 @@ bool PoolStore<Checks, Source>::fetch_block(std::size_t bytes) {
   if (!make_room_in_index(bytes)) return false;
   char* const start = static_cast<char*>(source_.allocate(bytes, alignment_));
   if (start == nullptr) return false;
+  if (!make_room_in_index(bytes)) {  // once more: a callback of the source's may have used the pool
+    source_.deallocate(start, bytes, alignment_);
+    return false;
+  }
   auto* const block = ::new (start + bytes - sizeof(PoolBlock)) PoolBlock{nullptr, bytes, slots_in(bytes), 0};
   clear_live_bits(block);
   if constexpr (Checks::kTells) look_for_memcheck();

@@ -173,8 +173,10 @@ class PoolStore {
 
   // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
   bool reserve(std::size_t count) {
-    const std::size_t ready = ready_slots("reserve", count);
-    return ready >= count || fetch_block(larger(bytes_for(count - ready), next_block_bytes()));
+    std::size_t ready = ready_slots("reserve", count);
+    for (bool is_fetched = true; ready < count && is_fetched; ready = ready_slots("reserve", count))
+      is_fetched = fetch_block(larger(bytes_for(count - ready), next_block_bytes()));
+    return ready >= count;  // a callback of the source's (snug/limits.h) may have freed, or allocated
   }
 
   // Gives back every block without live elements; the free list ends up in the order of addresses. Returns the bytes

@@ -59,20 +59,23 @@ TEST_F(HeapThreadsTest, AHeapOutlivesTheThreadThatMadeIt) {
 
 // With check:on another thread's frees bring home what has rested, and so take it from the list that a visit is in.
 TEST_F(HeapThreadsTest, VisitsSeeEachLargeBlockWhileOthersComeHome) {
+  constexpr size_t kEach = 10;  // of so many blocks one stays
+  const auto count = [](void* argument, void*, size_t) -> int { return ++*static_cast<size_t*>(argument), 0; };
   std::atomic<bool> stop{false};
   std::thread freer([&] {
     while (!stop) snug_free(snug_malloc(300 * kKiB));
   });
-  for (int round = 0; round < (kSanitized ? 20 : 200); ++round) {
-    std::vector<void*> blocks(60);
-    for (void*& block : blocks) ASSERT_NE(block = snug_heap_malloc(heap_, 300 * kKiB), nullptr);
+  for (int round = 0; round < (kSanitized ? 3 : 20); ++round) {
+    std::vector<void*> blocks(100);
+    for (void*& block : blocks) EXPECT_NE(block = snug_heap_malloc(heap_, 300 * kKiB), nullptr);
     for (size_t i = 0; i != blocks.size(); ++i)
-      if (i % 10 != 0) snug_free(blocks[i]);
-    size_t seen = 0;
-    const auto count = [](void* argument, void*, size_t) -> int { return ++*static_cast<size_t*>(argument), 0; };
-    EXPECT_EQ(snug_heap_visit(heap_, count, &seen), 0);
-    EXPECT_EQ(seen, 6u);
-    for (size_t i = 0; i < blocks.size(); i += 10) snug_free(blocks[i]);
+      if (i % kEach != 0) snug_free(blocks[i]);
+    for (int visits = 0; visits != 200; ++visits) {
+      size_t seen = 0;
+      EXPECT_EQ(snug_heap_visit(heap_, count, &seen), 0);
+      EXPECT_EQ(seen, blocks.size() / kEach);
+    }
+    for (size_t i = 0; i < blocks.size(); i += kEach) snug_free(blocks[i]);
   }
   stop = true;
   freer.join();

@@ -18,13 +18,16 @@ struct SourceLedger {
   size_t bytes = 0;
   size_t requests = 0;
   size_t limit = std::numeric_limits<size_t>::max();  // of bytes
-  std::function<void()> on_refusal = [] {};           // called before the source refuses
+  // Called before the source refuses, and gives.
+  std::function<void()> on_refusal = [] {};
+  std::function<void()> on_request = [] {};
 };
 
 struct CountingSource {
   SourceLedger* ledger;
 
   void* allocate(size_t bytes, size_t alignment) noexcept {
+    ledger->on_request();
     std::unique_lock guard(ledger->mutex);
     ++ledger->requests;
     if (bytes > ledger->limit - ledger->bytes) {

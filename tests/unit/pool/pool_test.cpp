@@ -134,9 +134,26 @@ TYPED_TEST(PoolTest, FindsWhatIsFreedWhileItsSourceRefuses) {
   elements.push_back(pool.allocate());
   std::vector<void*> batch(25);  // more than the nine that are free, and twice what becomes free as the source refuses
   EXPECT_EQ(pool.allocate_batch(batch), batch.size());
+  EXPECT_TRUE(pool.reserve(8));
   EXPECT_STREQ(pool.check(), nullptr);
   pool.deallocate_batch(batch);
   pool.deallocate_batch(elements);
+}
+
+TYPED_TEST(PoolTest, IsUsedByACallbackOfItsSource) {
+  auto pool = this->pool_of(100);
+  void* element = nullptr;
+  this->ledger.on_request = [&] {
+    pool.release_unused();
+    this->ledger.on_request = [] {};
+    element = pool.allocate();
+    pool.deallocate(element);
+    pool.release_unused();
+  };
+  element = pool.allocate();
+  EXPECT_TRUE(pool.owns(element));
+  EXPECT_STREQ(pool.check(), nullptr);
+  pool.deallocate(element);
 }
 
 TYPED_TEST(PoolTest, RefusesToReserveWhatNoNumberTells) {
