@@ -1,6 +1,7 @@
 // OutputFile: a file that a command writes, or standard output. What stood there stays until the new file is whole: it
 // is written beside it, as PATH.part (or .part2 …), and gets the name, and the rights of what stood there, by finish().
-// What is no regular file (a device, a pipe), and a file in a folder that takes no other, is written as it stands.
+// What is no regular file (a device, a pipe), what has no name of its own (/dev/fd/3), a file in a folder that takes no
+// other, and another user's in a sticky folder, as /tmp, is written as it stands, from its first put() on.
 #pragma once
 
 #include <cstdio>
@@ -9,12 +10,18 @@
 
 namespace snug::tool {
 
+class UserError;
+
 inline constexpr const char* kStandardOutput = "-";  // as a path
 
-// True if what is written there is standard output's: "-", or a file that this is too, as of /dev/stdout.
+// True if what is written there is standard output's: "-", or a file, pipe or socket that this is too, as of
+// /dev/stdout.
 bool leads_to_output(const std::string& path);
+// To be thrown where what -o writes and JSON would be one text.
+UserError both_on_standard_output();
 
-enum class Readers { kAll, kOwner };  // of a new file: as the umask says, or its owner alone
+// Of a new file: as the umask says, or the file that it takes the place of; or its owner alone.
+enum class Readers { kAll, kOwner };
 
 class OutputFile {
  public:
@@ -28,18 +35,23 @@ class OutputFile {
   bool is_standard_output() const { return path_ == kStandardOutput; }
   // What could not be written is told by finish().
   void put(std::string_view text);
-  std::FILE* stream() const { return file_; }
-  // Throws UserError with status 1 if some of it could not be written.
+  std::FILE* stream();
+  // Throws UserError with status 1 if some of it could not be written. If all of it is there, and only cannot get to
+  // its place, it stays as PATH.part, which the error names.
   void finish();
 
  private:
-  bool open_part(Readers readers);
+  bool open_part(const std::string& place, Readers readers);
+  void open_in_place(bool appends, Readers readers);
+  void begin();
+  void take_name();
   void drop();
 
   std::string path_;
   std::string part_;  // empty: there is none
   std::FILE* file_;
-  int error_ = 0;  // the errno of the first put() that failed
+  bool has_old_ = false;  // what stood there, which goes by begin()
+  int error_ = 0;         // the errno of the first put() that failed
 };
 
 // All at once.

@@ -2,9 +2,11 @@
 // programs read. What cannot be written there stops no work; finish() tells, behind all files.
 #pragma once
 
+#include <csignal>
 #include <optional>
 #include <string_view>
 
+#include "print/ignored_signal.h"
 #include "print/output_file.h"
 #include "print/say.h"
 
@@ -16,7 +18,11 @@ class PeopleText {
     if (!is_output_taken) output_.emplace(kStandardOutput);
   }
 
-  void tell(std::string_view text) { output_ ? output_->put(text) : say("{}", text); }
+  // Behind a pipe, nobody may read it to its end: files come after it.
+  void tell(std::string_view text) {
+    const IgnoredSignal pipe(SIGPIPE);
+    output_ ? output_->put(text) : say("{}", text);
+  }
   // Throws UserError with status 1 if standard output did not take all of it.
   void finish() {
     if (output_) output_->finish();

@@ -205,13 +205,14 @@ int ReplayCommand::execute() const {
     json->put(json_text(replay_json(replays, read_host()), 2) + "\n");
     json->finish();
   }
-  people.finish();
   const Comparison& result = replays.comparison;
+  const bool shows_something = result.interrupted_by == 0 && !result.given_up;
+  if (shows_something && !plot_file_.empty()) write_plot(plot_file_, replay_svg(replays));
+  people.finish();  // behind all files
   if (result.given_up) {
     say("snug: given up after one round: the replay fails on every allocator\n{}", *result.given_up);
   }
   if (result.interrupted_by != 0) return 128 + result.interrupted_by;
-  if (!plot_file_.empty()) write_plot(plot_file_, replay_svg(replays));
   if (!result.clean()) return EXIT_FAILURE;
   return replays.is_damaged ? kExitDamaged : EXIT_SUCCESS;
 }

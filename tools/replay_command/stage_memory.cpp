@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "process/ignored_signal.h"
+#include "print/ignored_signal.h"
 #include "text/user_error.h"
 
 namespace snug::tool {

@@ -34,8 +34,6 @@ void expect_other_file(const std::string& input, const std::string& output) {
     throw UserError(fmt::format("'{}' is read, and cannot be written at the same time", output));
 }
 
-UserError both_on_standard_output() { return UserError("-o - and --json both write to standard output"); }
-
 std::string json_of(const WrittenTrace& written) {
   const nlohmann::ordered_json json = {{"file", written.path},
                                        {"events", written.events},

@@ -15,8 +15,6 @@ namespace snug::tool {
 // Throws UserError if both are one file, by whatever names: opening the output would destroy the input. "-" is standard
 // input.
 void expect_other_file(const std::string& input, const std::string& output);
-// To be thrown where a trace and JSON would be one text.
-UserError both_on_standard_output();
 
 struct WrittenTrace {
   std::string path;
