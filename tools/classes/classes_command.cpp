@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "classes/classes_recorded.h"
 #include "input/process_option.h"
 #include "print/output_file.h"
+#include "print/people_text.h"
 #include "print/say.h"
 #include "size/class_list.h"
 #include "text/json_text.h"
@@ -67,11 +67,6 @@ Exit status: 0; 3 if the trace is damaged, and was read as far as it could be, o
 
 constexpr std::size_t kMostThreads = 65536;
 constexpr std::uint64_t kMostBudget = std::uint64_t{1} << 40;
-
-int print(const std::string& text) {
-  std::cout << text << std::flush;
-  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
-}
 
 }  // namespace
 
@@ -143,12 +138,21 @@ void ClassesCommand::add_fit() {
 }
 
 int ClassesCommand::execute() const {
+  if (json_ && leads_to_output(map_file_)) throw both_on_standard_output();
   const int status = fit_command_->parsed() ? fit_map() : show();
   // Behind a long table, and not on standard output, which may be JSON.
   for (const std::string& file : {map_file_, plot_}) {
     if (!file.empty()) say("snug: wrote {}\n", printable(file));
   }
   return status;
+}
+
+// JSON is for programs; a table goes by where the map stands on standard output.
+void ClassesCommand::print(const std::string& text) const {
+  if (json_) return write_output(kStandardOutput, text);
+  PeopleText people(leads_to_output(map_file_));
+  people.tell(text);
+  people.finish();
 }
 
 int ClassesCommand::show() const {
@@ -159,8 +163,10 @@ int ClassesCommand::show() const {
     throw UserError(fmt::format("--compat prints maps of the family; '{}' is a file", map_));
   if (!map_file_.empty()) write_output(map_file_, map_file_text(map, "snug classes " + map_));
   if (!plot_.empty()) write_plot(plot_, classes_svg({map}, {}));
-  if (json_) return print(json_text(classes_json(map), 2) + "\n");
-  return print(compatible_ ? compatible_text(*map.parameters) : classes_table(map));
+  print(json_         ? json_text(classes_json(map), 2) + "\n"
+        : compatible_ ? compatible_text(*map.parameters)
+                      : classes_table(map));
+  return EXIT_SUCCESS;
 }
 
 int ClassesCommand::fit_map() const {
@@ -196,9 +202,9 @@ int ClassesCommand::fit_map() const {
     const MapCost cost = cost_of(map, task);
     priced.push_back({std::move(map), cost});
   }
-  const int status = print(json_ ? json_text(fit_json(task, input.trace, priced), 2) + "\n"
-                                 : fit_table(task, input.trace, priced) + "\n" + classes_table(priced.front().map));
-  return status == EXIT_SUCCESS && input.is_damaged ? kExitDamaged : status;
+  print(json_ ? json_text(fit_json(task, input.trace, priced), 2) + "\n"
+              : fit_table(task, input.trace, priced) + "\n" + classes_table(priced.front().map));
+  return input.is_damaged ? kExitDamaged : EXIT_SUCCESS;
 }
 
 }  // namespace snug::tool

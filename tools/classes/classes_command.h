@@ -22,6 +22,7 @@ class ClassesCommand {
 
  private:
   void add_fit();
+  void print(const std::string& text) const;
   int show() const;
   int fit_map() const;
 

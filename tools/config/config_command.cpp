@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "config/configuration.h"
+#include "print/output_file.h"
 #include "print/table.h"
 #include "text/json_text.h"
 
@@ -69,8 +69,8 @@ ConfigCommand::ConfigCommand(CLI::App& app) {
 
 int ConfigCommand::execute() const {
   const std::vector<Setting> entries = read_settings();
-  std::cout << (json_ ? as_json(entries) : as_table(entries, terminal_width(STDOUT_FILENO))) << std::flush;
-  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
+  write_output(kStandardOutput, json_ ? as_json(entries) : as_table(entries, terminal_width(STDOUT_FILENO)));
+  return EXIT_SUCCESS;
 }
 
 }  // namespace snug::tool

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "config/configuration.h"
 #include "live/live_process.h"
+#include "print/output_file.h"
 #include "print/quantity.h"
 #include "print/table.h"
 #include "text/json_text.h"
@@ -106,8 +107,8 @@ int CtlCommand::execute() const {
     if (!answer.json.is_null()) told.update(answer.json);
     answer.text = json_text(told) + "\n";
   }
-  std::cout << answer.text << std::flush;
-  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
+  write_output(kStandardOutput, answer.text);
+  return EXIT_SUCCESS;
 }
 
 }  // namespace snug::tool

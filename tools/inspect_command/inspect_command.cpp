@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <fstream>
-#include <iostream>
 
 #include "inspect_command/address_answer.h"
 #include "inspect_command/image_answers.h"
 #include "library/build_id.h"
 #include "live/live_process.h"
+#include "print/output_file.h"
 #include "text/json_text.h"
 #include "text/user_error.h"
 
@@ -88,12 +89,13 @@ int InspectCommand::print(std::vector<AddressAnswer>& answers, const std::vector
   std::vector<std::uint64_t> frames;
   for (const AddressAnswer& answer : answers) frames.insert(frames.end(), answer.stack().begin(), answer.stack().end());
   const MappedCode code(mappings, frames, build_id);
+  std::string text;
   for (AddressAnswer& answer : answers) {
     answer.name(code);
-    std::cout << (json_ ? json_text(answer.json()) + "\n" : answer.text());
+    text += json_ ? json_text(answer.json()) + "\n" : answer.text();
   }
-  std::cout.flush();
-  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
+  write_output(kStandardOutput, text);
+  return EXIT_SUCCESS;
 }
 
 }  // namespace snug::tool

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -149,6 +148,7 @@ int MeasureCommand::execute() const {
   read_settings();  // says what is wrong in SNUG_CONF: what the program says of it is not shown
   Allocator allocator = find_allocator(allocator_, find_snug_library(library_));
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+  OutputFile file(json_file_);  // opened before hours of a run, not after them
   std::string refusal;
   bool counts_served = allocator.is_snug;  // what is called snug has to; another library may
   if (!counts_served && has_settings(allocator)) counts_served = identify(allocator, signals).counts_served;
@@ -206,7 +206,8 @@ int MeasureCommand::execute() const {
   if (served) json["served"] = {{"allocations", served->allocations}, {"processes", served->processes}};
   if (bindings) json["malloc_bindings"] = {{"programs", bindings->programs}, {"bound", bindings->bound}};
 
-  write_output(json_file_, json_text(json) + '\n');
+  file.put(json_text(json) + '\n');
+  file.finish();
   return cost.ending == Ending::kInterrupted ? 128 + cost.code : EXIT_SUCCESS;
 }
 

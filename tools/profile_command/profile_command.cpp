@@ -87,10 +87,23 @@ ProfileMeasure ProfileCommand::measure() const {
   return allocated_ ? ProfileMeasure::kAllocated : peak_ ? ProfileMeasure::kPeak : ProfileMeasure::kLive;
 }
 
-void ProfileCommand::show(const HeapProfileFile& profile, PeopleText people) const {
+// Of a difference there is no profile to be written.
+ProfileCommand::Files::Files(const ProfileCommand& command) {
+  if (!command.out_file_.empty() && command.compared_.empty()) profile.emplace(command.out_file_, Readers::kOwner);
+  if (!command.collapsed_file_.empty()) collapsed.emplace(command.collapsed_file_);
+  if (!command.json_file_.empty()) json.emplace(command.json_file_);
+}
+
+// The table first: it is there, even if a file cannot be written.
+void ProfileCommand::show(const HeapProfileFile& profile, PeopleText people, Files& files) const {
+  const auto write = [](std::optional<OutputFile>& file, const std::string& text) {
+    file->put(text);
+    file->finish();
+  };
   people.tell(profile_table(profile, measure(), most_));
-  if (!collapsed_file_.empty()) write_output(collapsed_file_, collapsed_stacks(profile, measure()));
-  if (!json_file_.empty()) write_output(json_file_, json_text(profile_json(profile), 2) + "\n");
+  if (files.profile) write(files.profile, profile.with_names());
+  if (files.collapsed) write(files.collapsed, collapsed_stacks(profile, measure()));
+  if (files.json) write(files.json, json_text(profile_json(profile), 2) + "\n");
   people.finish();
 }
 
@@ -106,11 +119,9 @@ int ProfileCommand::execute() const {
   if (!reads) return run_program();
   // The word behind BEFORE is where a program would stand.
   HeapProfileFile profile(shown_.empty() ? program_[0] : shown_);
-  if (!compared_.empty())
-    profile.subtract(HeapProfileFile(compared_));
-  else if (!out_file_.empty())
-    write_output(out_file_, profile.with_names(), Readers::kOwner);
-  show(profile, PeopleText(is_output_taken()));
+  if (!compared_.empty()) profile.subtract(HeapProfileFile(compared_));
+  Files files(*this);
+  show(profile, PeopleText(is_output_taken()), files);
   return 0;
 }
 
@@ -126,8 +137,8 @@ int ProfileCommand::show_running(const std::string& word) const {
   const std::string file = (folder.path() / "profile.pb").string();
   write_output(file, written);
   const HeapProfileFile profile(file, static_cast<std::uint64_t>(process));
-  if (!out_file_.empty()) write_output(out_file_, profile.with_names(), Readers::kOwner);
-  show(profile, PeopleText(is_output_taken()));
+  Files files(*this);
+  show(profile, PeopleText(is_output_taken()), files);
   return 0;
 }
 
@@ -141,13 +152,13 @@ int ProfileCommand::run_program() const {
     check_settings("profile:" + distance_);
     if (!configuration_.empty()) command.environment.configure_snug(configuration_);
     command.environment.configure_snug("profile:" + distance_ + ",profile_out:" + (folder.path() / "%p.pb").string());
+    Files files(*this);
     const EndedProgram ended = run_passing_signals(command);
     status = ended.status;
     const auto file = folder.path() / fmt::format("{}.pb", ended.pid);
     if (std::filesystem::exists(file)) {
       const HeapProfileFile profile(file.string(), static_cast<std::uint64_t>(ended.pid));
-      if (!out_file_.empty()) write_output(out_file_, profile.with_names(), Readers::kOwner);
-      show(profile, PeopleText(true));
+      show(profile, PeopleText(true), files);
     } else {
       say("snug: the program wrote no profile: it ended by _exit or a signal, or is not served "
           "(`snug doctor` tells)\n");

@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "print/output_file.h"
 #include "print/people_text.h"
 #include "profile_command/heap_profile_file.h"
 
@@ -20,10 +22,19 @@ class ProfileCommand {
   int execute() const;  // the exit status
 
  private:
+  // What is asked for; made before a program runs, that may take hours.
+  struct Files {
+    explicit Files(const ProfileCommand& command);
+
+    std::optional<OutputFile> profile;
+    std::optional<OutputFile> collapsed;
+    std::optional<OutputFile> json;
+  };
+
   ProfileMeasure measure() const;
   int run_program() const;
   int show_running(const std::string& word) const;
-  void show(const HeapProfileFile& profile, PeopleText people) const;
+  void show(const HeapProfileFile& profile, PeopleText people, Files& files) const;
   bool is_output_taken() const;
 
   CLI::App* command_;

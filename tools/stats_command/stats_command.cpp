@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <cstdlib>
 #include <exception>
-#include <iostream>
 
 #include "live/live_process.h"
+#include "print/output_file.h"
 #include "print/say.h"
 #include "stats_command/metrics_server.h"
 #include "stats_command/statistics_text.h"
@@ -79,16 +79,15 @@ int StatsCommand::execute() const {
   }
   const std::vector<LiveStatistics> all = read_all(pids(), memory_, all_);
   if (all.empty()) throw UserError("no process publishes that may be asked (SNUG_CONF=publish:on)", EXIT_FAILURE);
-  if (prometheus_) std::cout << prometheus_text(all);
+  OutputFile output(kStandardOutput);
+  if (prometheus_) output.put(prometheus_text(all));
   for (const LiveStatistics& statistics : all) {
     if (prometheus_) break;
-    if (json_)
-      std::cout << json_text(statistics.json) << "\n";
-    else
-      std::cout << (&statistics == all.data() ? "" : "\n") << statistics_table(statistics, classes_);
+    output.put(json_ ? json_text(statistics.json) + "\n"
+                     : (&statistics == all.data() ? "" : "\n") + statistics_table(statistics, classes_));
   }
-  std::cout.flush();
-  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
+  output.finish();
+  return EXIT_SUCCESS;
 }
 
 }  // namespace snug::tool

@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iostream>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 
 #include "live/live_process.h"
+#include "print/output_file.h"
 #include "print/table.h"
 #include "text/json_text.h"
 #include "text/number_within.h"
@@ -139,8 +140,8 @@ int TopCommand::execute() const {
   top.look(true);
   if (looks_ == 0 && !json_ && Terminal::is_here()) return top.run();
   for (std::uint64_t left = std::max<std::uint64_t>(looks_, 1);;) {
-    std::cout << (json_ ? json_text(top.json()) + "\n" : top.text(SIZE_MAX, SIZE_MAX)) << std::flush;
-    if (--left == 0) return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
+    write_output(kStandardOutput, json_ ? json_text(top.json()) + "\n" : top.text(SIZE_MAX, SIZE_MAX));
+    if (--left == 0) return EXIT_SUCCESS;
     std::this_thread::sleep_for(period);
     top.look(false);
   }

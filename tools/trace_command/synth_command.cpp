@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <iostream>
 
+#include "print/output_file.h"
 #include "text/number_within.h"
 #include "trace_command/trace_output.h"
 
@@ -101,8 +101,8 @@ int SynthCommand::synthesise_hummingbird() const {
   SynthesisedBlocks blocks(output.trace());
   synthesise(hummingbird_, blocks);
   const WrittenTrace written = output.finish();
-  if (json_) std::cout << json_of(written) << std::flush;
-  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (json_) write_output(kStandardOutput, json_of(written));
+  return EXIT_SUCCESS;
 }
 
 }  // namespace snug::tool

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
+#include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "input/moment.h"
 #include "input/process_option.h"
+#include "print/output_file.h"
 #include "text/json_text.h"
 #include "text/number_within.h"
 #include "text/user_error.h"
@@ -86,8 +88,8 @@ Example:
 constexpr std::uint64_t kMostRound = std::uint64_t{1} << 30;
 
 int printed(const std::string& text) {
-  std::cout << text << std::flush;
-  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
+  write_output(kStandardOutput, text);
+  return EXIT_SUCCESS;
 }
 
 }  // namespace
@@ -256,7 +258,9 @@ int TraceCommand::head() const {
   trace::Event event;
   const TraceMoment begin = at_.empty() ? TraceMoment{.events = 0} : moment_of(at_, input);
   bool has_begun = false;
-  for (std::uint64_t i = 0, place = 0; i < count_ && std::cout && input.next(event); ++place) {
+  OutputFile output(kStandardOutput);
+  // What cannot be written ends it: there may be 10^9 more.
+  for (std::uint64_t i = 0, place = 0; i < count_ && std::ferror(output.stream()) == 0 && input.next(event); ++place) {
     // Definitions would be most of what is shown.
     stacks.add(event);
     has_begun = has_begun || begin.is_before(event, place);
@@ -265,12 +269,13 @@ int TraceCommand::head() const {
     std::vector<std::string> frames;
     if (shows_stacks_)
       for (const CallFrame& frame : stacks.frames_of(event.stack)) frames.push_back(stacks.place_of(frame));
-    std::cout << (json_ ? json_text(event_json(event, frames)) : event_line(event)) << "\n";
+    output.put((json_ ? json_text(event_json(event, frames)) : event_line(event)) + "\n");
     if (!json_)
-      for (const std::string& frame : frames) std::cout << fmt::format("{:>28}at {}\n", "", frame);
+      for (const std::string& frame : frames) output.put(fmt::format("{:>28}at {}\n", "", frame));
     ++i;
   }
-  return read(input, printed(""));
+  output.finish();
+  return read(input, EXIT_SUCCESS);
 }
 
 int TraceCommand::cut() const {
