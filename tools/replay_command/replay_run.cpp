@@ -17,11 +17,10 @@
 #include <vector>
 
 #include "library/heap_memory.h"
-#include "print/quantity.h"
 #include "process/process_memory.h"
 #include "replay/futex.h"
+#include "replay_command/room.h"
 #include "replay_command/stage_memory.h"
-#include "text/user_error.h"
 
 namespace snug::tool {
 
@@ -107,7 +106,7 @@ class Replay {
       const bool has_window = maker_.next(window);
       result_.decoding_seconds += seconds_since(begin);
       if (!has_window) return true;
-      expect_room(window);
+      room_.expect(window, maker_.peak_bytes());
       share_ = std::min(1.0, static_cast<double>(window.events) / static_cast<double>(all));
       if (!skip_to(window.begin)) return false;
       if (!window.steps.empty()) {
@@ -119,23 +118,6 @@ class Replay {
       if (!skip_to(window.time)) return false;
       check(window);
     }
-  }
-
-  // Before the blocks of the window are written: a machine that runs out of memory ends others' programs. Where what
-  // the recorded program had touched is written, the samples of its heap tell how much that was, on another machine
-  // perhaps; no more than what lives.
-  void expect_room(const Window& window) {
-    recorded_peak_ = std::max(recorded_peak_, window.recorded_heap.value_or(0));
-    if (plan_.window.touch != replayer::Touch::kAll) return;
-    const bool writes_all = plan_.window.told_from == UINT64_MAX;
-    const std::uint64_t live = maker_.peak_bytes();
-    const std::uint64_t written = writes_all ? live : std::min(live, recorded_peak_);
-    if (available_ == 0 || written <= available_) return;
-    throw UserError(fmt::format("snug replay: {} {}, more than the {} available: --touch first writes less",
-                                value_text(static_cast<double>(written), kBytes),
-                                writes_all ? "live at once" : "of heap were in memory when it was recorded",
-                                value_text(static_cast<double>(available_), kBytes)),
-                    EXIT_FAILURE);
   }
 
   static replayer::Command command_of(Direction direction, std::uint32_t slot, std::uint64_t size) {
@@ -372,8 +354,7 @@ class Replay {
   const Advance& advance_;
   TraceInput input_;
   WindowMaker maker_;
-  const std::uint64_t available_ = available_memory();
-  std::uint64_t recorded_peak_ = 0;  // of the heap in memory, by the samples so far
+  Room room_{plan_.window};
   const StageMemory memory_;
   const Clock::time_point begun_;
   const ChildProcess child_;
