@@ -121,11 +121,13 @@ class ScriptTest(InFolder):
         folder = self.folder / "bin"
         folder.mkdir()
         session = self.folder / "session"
-        (folder / "sqlite3").write_text(f"#!/bin/sh\necho $SNUG_RECORD >{session}\nexec sleep 3600\n")
+        held = self.folder / "held"  # the program waits at it, and ends with the test whatever happens
+        os.mkfifo(held)
+        (folder / "sqlite3").write_text(f"#!/bin/sh\nexec <{held}\necho $SNUG_RECORD >{session}\nexec cat\n")
         (folder / "sqlite3").chmod(0o755)
         with subprocess.Popen([SCRIPT, "--build", BUILD, "--out", self.folder / "new", "sqlite"],
                               env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as script:
+                              stderr=subprocess.DEVNULL) as script, open(held, "r+b", buffering=0):
             while script.poll() is None and not (session.exists() and session.read_text()):
                 time.sleep(0.01)
             memory = Path(session.read_text().strip().split(":")[-1])

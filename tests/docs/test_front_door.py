@@ -172,7 +172,10 @@ class CommandTest(unittest.TestCase):
     def test_an_interruption_ends_what_it_has_started(self):
         with tempfile.TemporaryDirectory() as folder:
             pipe = Path(folder) / "pipe"  # opens with its writer, and ends once nobody is left that could write to it
+            held = Path(folder) / "held"  # what is started waits at it, and does not outlive the test
             os.mkfifo(pipe)
+            os.mkfifo(held)
+            self.addCleanup(os.close, os.open(held, os.O_RDWR))
             reading: list[int] = []
 
             def interrupt():
@@ -183,8 +186,8 @@ class CommandTest(unittest.TestCase):
             interruption = threading.Thread(target=interrupt)
             interruption.start()
             with self.assertRaises(KeyboardInterrupt):
-                measure.output_of(["sh", "-c", f"exec 3>{pipe}; sleep 3600 & wait"], ROOT)
-            self.assertTrue(select.select(reading, [], [])[0])
+                measure.output_of(["sh", "-c", f"exec 3>{pipe}; cat {held} & wait"], ROOT)
+            self.assertTrue(select.select(reading, [], [], 600)[0])  # only a hang lasts so long
             os.close(reading[0])
 
 

@@ -1,4 +1,5 @@
-"""unittest.main() for ctest, to which a run of which every test was skipped is skipped, and has not passed."""
+"""unittest.main() for ctest, to which a run of which every test was skipped is skipped, and has not passed; and one of no test
+at all has failed."""
 
 import sys
 import unittest
@@ -20,6 +21,7 @@ class Runner(unittest.TextTestRunner):
 
 def main():
     result = unittest.main(testRunner=Runner, exit=False).result
-    if not result.wasSuccessful():
+    # A class that is skipped as a whole has run no test, and stands among the skipped.
+    if not result.wasSuccessful() or (result.testsRun == 0 and not result.skipped):
         sys.exit(1)
     sys.exit(0 if result.passed else SKIPPED)

@@ -7,12 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
 from tool_under_test import (ALLOCATING, BYSTANDER, LIBRARY, PLANTED_HOG, PLANTED_NONE, PLANTED_POSER, PLANTED_SLOW, SHELL, TOOL,
-                             clean_environment, compare, contender, snug)
+                             clean_environment, compare, contender, snug, wait_for)
 
 MEBIBYTE = 1 << 20
 
@@ -193,7 +192,7 @@ class FailureTest(unittest.TestCase):
                                   "sleep 3661.75 & sleep 3661.75")
         self.assertEqual(process.returncode, 1)
         self.assertIn("stopped at the time limit", contender(result, "glibc")["failure"])
-        self.assertTrue(all_end("sleep\x003661.75"))
+        await_end_of("sleep\x003661.75")
 
     def test_different_output_is_a_failure(self):
         process, result = compare("glibc", "-n", "1", "--check-output", "--", SHELL, "-c", f"echo $LD_PRELOAD; {ALLOCATING} 9")
@@ -215,14 +214,14 @@ class FailureTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, \
                 subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  env=clean_environment(FOLDER=folder)) as process:
-            self.assertTrue(wait_for(lambda: processes_running("sleep\x003631.73")))
+            wait_for(lambda: processes_running("sleep\x003631.73"), "the fourth run")
             process.send_signal(signal.SIGINT)
             output, errors = process.communicate()
         self.assertEqual(process.returncode, 130)
         self.assertIn("INTERRUPTED", output)
         self.assertRegex(output, r"served \d+ allocations in \d processes")
         self.assertIn("interrupted", errors)
-        self.assertTrue(all_end("sleep\x003631.73"))
+        await_end_of("sleep\x003631.73")
 
 
 class NamesTest(unittest.TestCase):
@@ -342,19 +341,9 @@ class JsonTest(unittest.TestCase):
         self.assertIn("Who served the program", process.stderr)
 
 
-def wait_for(condition, seconds=1200):
-    """Whether the condition came true while the `sleep` of a test would go on. A killed process is there for a moment longer, and a
-    comparison takes seconds to its fourth run on a busy machine."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def all_end(command_line):
-    return wait_for(lambda: not processes_running(command_line))
+def await_end_of(command_line):
+    """A killed process is there for a moment longer."""
+    wait_for(lambda: not processes_running(command_line), f"the end of {command_line!r}")
 
 
 def processes_running(command_line):

@@ -166,13 +166,20 @@ class PlantedFaults(Files):
 
     def test_at_recorded_speed_a_replay_takes_as_long_as_the_program(self):
         trace = self.path("waits.trace")
-        program = "import time; first = bytearray(5 << 20); time.sleep(0.5); last = bytearray(6 << 20)"
+        program = "import time; first = bytearray(5 << 20); time.sleep(2); last = bytearray(6 << 20)"
         process = snug("record", "-o", trace, "--", sys.executable, "-c", program)
         self.assertEqual(process.returncode, 0, process.stderr)
-        begin = time.monotonic()
-        process = snug("report", trace, "--json", "--recorded-speed", "--library", LIBRARY)
-        self.assertGreater(time.monotonic() - begin, 0.98, "on both allocators")
-        self.assertEqual(json.loads(process.stdout)["what_if"]["speed"], "recorded")
+
+        def taken(speed, *options):
+            begin = time.monotonic()
+            process = snug("report", trace, "--json", "--library", LIBRARY, *options)
+            self.assertEqual(json.loads(process.stdout)["what_if"]["speed"], speed, process.stderr)
+            return time.monotonic() - begin
+
+        as_recorded = taken("recorded", "--recorded-speed")
+        self.assertGreater(as_recorded, 3.96, "on both allocators")
+        # All else takes as long at both speeds, but for other work of the machine.
+        self.assertTrue(any(taken("full") < as_recorded - 2 for _ in range(3)), as_recorded)
 
     def test_a_replay_shows_what_others_need_and_where_blocks_lie(self):
         process = snug("report", self.recorded("leak"), "--json", "--replay", "glibc", "--library", LIBRARY)

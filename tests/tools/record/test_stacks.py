@@ -243,11 +243,14 @@ class ExportTest(unittest.TestCase):
             Path(folder, "bin").mkdir()
             Path(folder, "tmp").mkdir()
             program = Path(folder, "bin", "llvm-symbolizer")
-            program.write_text(f"#!/bin/sh\necho > {folder}/begun\nexec sleep 3600\n")
+            held = Path(folder, "held")  # the program waits at it, and ends with the test whatever happens
+            os.mkfifo(held)
+            program.write_text(f"#!/bin/sh\nexec <{held}\necho > {folder}/begun\nexec cat\n")
             program.chmod(0o755)
             variables = clean_environment(PATH=f"{folder}/bin:/usr/bin:/bin", TMPDIR=f"{folder}/tmp")
             with subprocess.Popen([TOOL, "trace", "export", self.file, "--to", "collapsed"], env=variables,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool, \
+                    open(held, "r+b", buffering=0):
                 while tool.poll() is None and not Path(folder, "begun").exists():
                     time.sleep(0.01)
                 self.assertTrue(list(Path(folder, "tmp").iterdir()))

@@ -12,6 +12,7 @@ namespace {
 using snug::trace::block_id;
 using snug::trace::BlockId;
 using snug::trace::Event;
+using snug::trace::Measure;
 using snug::trace::Operation;
 using snug::trace::TraceFile;
 
@@ -49,10 +50,14 @@ class Writer {
   }
   // So few calls that they are of one window, and a tenth of a second where all of a block is written.
   void work_long(std::uint32_t thread) { work(thread, 100, 4 << 20); }
-  void see_resident(std::uint64_t bytes) { add({.operation = Operation::kSample, .thread = 1, .values = {1, bytes}}); }
+  void see_resident(std::uint64_t bytes) { see(Measure::kResident, bytes); }
+  void see_heap(std::uint64_t bytes) { see(Measure::kHeap, bytes); }
   void pass_time(std::uint64_t steps) { time_ += steps; }
 
  private:
+  void see(Measure measure, std::uint64_t bytes) {
+    add({.operation = Operation::kSample, .thread = 1, .values = {static_cast<std::uint64_t>(measure), bytes}});
+  }
   void add(Event event) {
     event.time = ++time_;
     if (event.takes_turn) ++turn_;
@@ -157,6 +162,13 @@ void sparse(Writer& writer) {
 // More than any machine has.
 void immense(Writer& writer) { writer.allocate(1, std::uint64_t{1} << 60); }
 
+// And of a larger machine, where it was touched.
+void outgrown(Writer& writer) {
+  immense(writer);
+  writer.see_heap(std::uint64_t{1} << 60);
+  writer.see_resident(std::uint64_t{1} << 60);
+}
+
 // What no allocator has: operators new that have thrown, which here they must not.
 void impossible(Writer& writer) {
   for (const Operation operation : {Operation::kNew, Operation::kNewArray})
@@ -189,6 +201,7 @@ int main(int count, char** arguments) {
   TraceFile file(stream, {});
   static Writer writer(file);
   const std::string name = arguments[1];
+  if (name == "outgrown") file.add_facts("touched\t8192\n");
   if (name == "hand_over") hand_over(writer);
   if (name == "turns") turns(writer);
   if (name == "ping_pong") ping_pong(writer);
@@ -199,6 +212,7 @@ int main(int count, char** arguments) {
   if (name == "large") large(writer);
   if (name == "sparse") sparse(writer);
   if (name == "immense") immense(writer);
+  if (name == "outgrown") outgrown(writer);
   if (name == "impossible") impossible(writer);
   if (name == "many") many(writer, count > 3 ? std::strtoull(arguments[3], nullptr, 10) : kMany);
   const bool is_whole = file.finish();

@@ -4,7 +4,7 @@ import statistics
 import unittest
 
 from test_replay import GROWING, ReplayTest
-from tool_under_test import snug, wait_for
+from tool_under_test import LIBRARY, snug, wait_for
 
 
 class TouchedTest(ReplayTest):
@@ -49,6 +49,11 @@ class TouchedTest(ReplayTest):
         _, touch, off_by = self.looked_at("ends", more_than=1)
         self.assertEqual(touch, "recorded")
         self.assertLess(off_by, 4 << 20)  # 16 MiB are touched, a page between two blocks
+
+    def test_what_was_touched_has_to_fit(self):
+        process = snug("replay", str(self.made_up("outgrown")), "--library", LIBRARY)
+        self.assertEqual((process.returncode, process.stderr.count("\n")), (1, 1), process.stderr)
+        self.assertIn(" of heap were in memory when it was recorded, more than the ", process.stderr)
 
 
 if __name__ == "__main__":
