@@ -214,6 +214,8 @@ void OutputFile::take_name() {
   const int error = copy_into(part_, path_);
   if (error == 0) return drop();
   const std::string kept = std::exchange(part_, "");
+  std::error_code none;
+  if (!fs::exists(kept, none)) throw cannot_write(path_, error);  // it has gone with its folder
   throw UserError(fmt::format("{}; it is in '{}'", cannot_write(path_, error).what(), kept), EXIT_FAILURE);
 }
 
