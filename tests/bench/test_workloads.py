@@ -21,7 +21,7 @@ SOURCE = Path(os.environ["SNUG_SOURCE"])
 LOADS = [load for load in load_loads(SOURCE / "bench" / "loads").values() if "{build}/bin/workloads/" in load.command[0]]
 # What these keep alive, the damaging malloc cannot reach: blocks of calloc, of realloc, one at a time, or too few.
 OUT_OF_ITS_REACH = {"calloc_large", "growing_realloc", "false_sharing", "large_replace"}
-ROUNDS = 3  # at most, of what depends on how the threads take turns
+ROUNDS = 20  # at most, of what depends on how the threads take turns
 SMALL = ["--rounds", "1", "--scale", "0.002", "--verify", "1"]
 
 

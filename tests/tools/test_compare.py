@@ -214,7 +214,11 @@ class FailureTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, \
                 subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  env=clean_environment(FOLDER=folder)) as process:
-            wait_for(lambda: processes_running("sleep\x003631.73"), "the fourth run")
+            try:
+                wait_for(lambda: processes_running("sleep\x003631.73"), "the fourth run")
+            except BaseException:
+                process.terminate()
+                raise
             process.send_signal(signal.SIGINT)
             output, errors = process.communicate()
         self.assertEqual(process.returncode, 130)

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import signal
 import socket
 import subprocess
 import tempfile
@@ -162,15 +163,26 @@ class StreamsTest(InFolder):
         self.assertIn("snug: cannot write to standard output: No space left on device\n", run.stderr)
         self.assertIn("</svg>", picture.read_text())
 
-    def test_standard_error_that_nobody_reads_loses_no_file(self):
-        file = self.folder / "r.json"
+    def run_unread(self, *command, **streams):
+        """Runs it with a pipe that nobody reads in place of the streams that are None."""
         reading, writing = os.pipe()
         os.close(reading)
-        run = subprocess.run([TOOL, "run", "--library", LIBRARY, "--report", f"--json={file}", ALLOCATING, "10"],
-                             env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writing,
-                             check=False)
+        streams = {name: writing if stream is None else stream for name, stream in streams.items()}
+        run = subprocess.run(command, env=clean_environment(), stdin=subprocess.DEVNULL, text=True, check=False, **streams)
         os.close(writing)
+        return run
+
+    def test_standard_error_that_nobody_reads_loses_no_file(self):
+        file = self.folder / "r.json"
+        run = self.run_unread(TOOL, "run", "--library", LIBRARY, "--report", f"--json={file}", ALLOCATING, "10",
+                              stdout=subprocess.DEVNULL, stderr=None)
         self.assertEqual((run.returncode, len(json.loads(file.read_text()))), (0, 1))
+
+    def test_standard_output_that_nobody_reads_ends_the_tool_as_a_filter_behind_its_files(self):
+        file = self.folder / "c.json"
+        run = self.run_unread(*COMPARED, f"--json={file}", ALLOCATING, "10", stdout=None, stderr=subprocess.PIPE)
+        self.assertEqual((run.returncode, json.loads(file.read_text())["clean"]), (-signal.SIGPIPE, True), run.stderr)
+        self.assertNotIn("cannot write", run.stderr)
 
     def test_what_is_closed_is_no_file_of_the_tools(self):
         file = self.folder / "c.json"

@@ -147,8 +147,8 @@ int MeasureCommand::execute() const {
   check_settings(configuration_);
   read_settings();  // says what is wrong in SNUG_CONF: what the program says of it is not shown
   Allocator allocator = find_allocator(allocator_, find_snug_library(library_));
-  const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   OutputFile file(json_file_);  // opened before hours of a run, not after them
+  const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   std::string refusal;
   bool counts_served = allocator.is_snug;  // what is called snug has to; another library may
   if (!counts_served && has_settings(allocator)) counts_served = identify(allocator, signals).counts_served;

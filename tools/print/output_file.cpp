@@ -172,6 +172,8 @@ void OutputFile::begin() {
     error_ = errno;
 }
 
+bool OutputFile::has_lost_reader() const { return error_ == EPIPE; }
+
 void OutputFile::put(std::string_view text) {
   begin();
   errno = 0;

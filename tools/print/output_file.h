@@ -33,6 +33,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   bool is_standard_output() const { return path_ == kStandardOutput; }
+  // True if a put() has met a pipe that nobody reads any more.
+  bool has_lost_reader() const;
   // What could not be written is told by finish().
   void put(std::string_view text);
   std::FILE* stream();

@@ -18,14 +18,17 @@ class PeopleText {
     if (!is_output_taken) output_.emplace(kStandardOutput);
   }
 
-  // Behind a pipe, nobody may read it to its end: files come after it.
+  // Behind a pipe it may be read in part: what comes after it is done all the same.
   void tell(std::string_view text) {
     const IgnoredSignal pipe(SIGPIPE);
     output_ ? output_->put(text) : say("{}", text);
   }
-  // Throws UserError with status 1 if standard output did not take all of it.
+  // Throws UserError with status 1 if standard output did not take all of it. If its reader has gone, as head does, the
+  // tool ends by the signal as any filter would, unless it was started without.
   void finish() {
-    if (output_) output_->finish();
+    if (!output_) return;
+    if (output_->has_lost_reader()) std::raise(SIGPIPE);
+    output_->finish();
   }
 
  private:
