@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import signal
 import socket
 import subprocess
 import tempfile
