@@ -62,15 +62,17 @@ TEST_F(HeapThreadsTest, VisitsSeeEachLargeBlockWhileOthersComeHome) {
   constexpr size_t kEach = 10;  // of so many blocks one stays
   const auto count = [](void* argument, void*, size_t) -> int { return ++*static_cast<size_t*>(argument), 0; };
   std::atomic<bool> stop{false};
+  std::atomic<int> freed{0};
   std::thread freer([&] {
-    while (!stop) snug_free(snug_malloc(300 * kKiB));
+    for (; !stop; ++freed) snug_free(snug_malloc(300 * kKiB));
   });
   for (int round = 0; round < (kSanitized ? 3 : 20); ++round) {
     std::vector<void*> blocks(100);
     for (void*& block : blocks) EXPECT_NE(block = snug_heap_malloc(heap_, 300 * kKiB), nullptr);
     for (size_t i = 0; i != blocks.size(); ++i)
       if (i % kEach != 0) snug_free(blocks[i]);
-    for (int visits = 0; visits != 200; ++visits) {
+    // So many that all that rested have come home.
+    for (const int last = freed + 300; freed < last;) {
       size_t seen = 0;
       EXPECT_EQ(snug_heap_visit(heap_, count, &seen), 0);
       EXPECT_EQ(seen, blocks.size() / kEach);
