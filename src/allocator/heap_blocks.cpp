@@ -339,11 +339,10 @@ const char* why_none_in_region(const void* address) {
 }
 
 int visit_heap(UserHeap& heap, int (*visit)(void* argument, void* block, size_t bytes), void* argument) {
-  const auto is_live = [](void* block, size_t bytes) {
-    return !allocator.is_checked() || is_live_checked(block, bytes, &bytes);
-  };
+  const bool checks = allocator.is_checked();
+  const auto is_live = [&](void* block, size_t bytes) { return !checks || is_live_checked(block, bytes, &bytes); };
   return allocator.user_heaps.visit(heap, is_live, [&](void* block, size_t bytes) {
-    if (allocator.is_checked()) is_live_checked(block, bytes, &bytes);
+    if (checks) is_live_checked(block, bytes, &bytes);
     return visit(argument, block, bytes);
   });
 }
