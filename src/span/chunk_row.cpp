@@ -24,36 +24,65 @@ Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   return dirty;
 }
 
-// True if the chunk begins with a free span as long as the rest of the run, or is released.
-bool ChunkRow::has_free_start(uint32_t chunk) const {
+// True if the chunk begins with so many free pages, or is released.
+bool ChunkRow::has_free_start(uint32_t chunk, uint32_t pages) const {
   const PageId first = first_page(chunk);
   if (first.value >= page_map_.page_limit() || !page_map_.is_of_store(first, store_)) return false;
   const PageEntry entry = page_map_.entry(first);
-  return may_come_again(chunk) || (entry.is_free_span() && entry.record<Span>()->pages >= rest_);
+  return may_come_again(chunk) || (entry.is_free_span() && entry.record<Span>()->pages.value >= pages);
+}
+
+// The free pages at the end of a chunk that is not free as a whole, unless the first touch would back more of it.
+PageCount ChunkRow::free_end(uint32_t chunk) const {
+  if (!may_begin_inside_ || !page_map_.is_of_store(first_page(chunk), store_)) return {};
+  const PageEntry entry = page_map_.entry(first_page(chunk) + PageCount{kPagesPerChunk - 1});
+  if (!entry.is_free_span()) return {};
+  const Span& span = *entry.record<Span>();
+  return span.dirty || page_map_.chunk(span.first).paging == Paging::kSmall ? span.pages : PageCount{};
+}
+
+// The place that begins with the free end of the chunk.
+Optional<ChunkRow::Place> ChunkRow::place_from_end_of(uint32_t chunk) const {
+  const PageCount end = free_end(chunk);
+  if (end.value == 0 || end.value == kPagesPerChunk) return {};
+  const PageId first = first_page(chunk) + PageCount{kPagesPerChunk - end.value};
+  uint32_t dirty = page_map_.chunk(first).count_dirty(first.in_chunk(), end);
+  uint32_t left = pages_.value - end.value;
+  for (; left >= kPagesPerChunk; left -= kPagesPerChunk) {
+    if (++chunk >= end_) return {};
+    const Optional<uint32_t> more = dirty_pages_if_usable(chunk);
+    if (!more) return {};
+    dirty += *more;
+  }
+  if (left != 0) {
+    if (!has_free_start(chunk + 1, left)) return {};
+    dirty += dirty_pages(chunk + 1, {left});
+  }
+  return Place{first, dirty};
 }
 
 Optional<PageId> ChunkRow::find() const {
-  const uint32_t most = whole_ * kPagesPerChunk + rest_.value;
-  Optional<PageId> best;
-  uint32_t best_dirty = 0;
+  const uint32_t whole = pages_.value / kPagesPerChunk;
+  const PageCount rest{pages_.value % kPagesPerChunk};
+  Optional<Place> best;
+  const auto consider = [&best](const Place& place) {
+    if (!best || place.dirty > best->dirty) best = place;
+  };
   uint32_t chunks = 0;  // usable ones in a row, up to here
-  uint32_t dirty = 0;   // dirty pages of the last of those, `whole_` chunks at most
-  for (uint32_t chunk = from_; chunk < end_; ++chunk) {
+  uint32_t dirty = 0;   // dirty pages of the last of those, `whole` chunks at most
+  for (uint32_t chunk = from_; chunk < end_ && !(best && best->dirty == pages_.value); ++chunk) {
     const Optional<uint32_t> more = dirty_pages_if_usable(chunk);
     if (!more) {
       chunks = dirty = 0;
+      if (const Optional<Place> place = place_from_end_of(chunk)) consider(*place);
       continue;
     }
     dirty += *more;
-    if (++chunks > whole_) dirty -= dirty_pages(chunk - whole_, {kPagesPerChunk});
-    if (chunks < whole_ || (rest_.value != 0 && !has_free_start(chunk + 1))) continue;
-    const uint32_t of_place = dirty + (rest_.value == 0 ? 0 : dirty_pages(chunk + 1, rest_));
-    if (best && of_place <= best_dirty) continue;
-    best = first_page(chunk + 1 - whole_);
-    best_dirty = of_place;
-    if (of_place == most) break;
+    if (++chunks > whole) dirty -= dirty_pages(chunk - whole, {kPagesPerChunk});
+    if (chunks < whole || (rest.value != 0 && !has_free_start(chunk + 1, rest.value))) continue;
+    consider({first_page(chunk + 1 - whole), dirty + (rest.value == 0 ? 0 : dirty_pages(chunk + 1, rest))});
   }
-  return best;
+  return best ? Optional(best->first) : Optional<PageId>();
 }
 
 }  // namespace snug

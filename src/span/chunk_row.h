@@ -1,7 +1,7 @@
 // ChunkRow: the place for a run of more than a chunk: chunks that lie one after the other, all wholly free or released,
-// and a free start of the next one.
+// and a free start of the next one; before them the free end of another, where that is long enough for what is missed.
 //
-//   | chunk, free | chunk, released | … | free ‥‥ rest ‥‥ |==== anything ====|
+//   |==== anything ====| free ‥‥ | chunk, free | chunk, released | … | free ‥‥ rest ‥‥ |==== anything ====|
 //
 // The records of the chunks are read from the lowest to the highest, 40 bytes for each 2 MiB of the window in use. The
 // caller holds the span store's lock.
@@ -16,14 +16,15 @@ namespace snug {
 
 class ChunkRow {
  public:
-  // `pages` is more than kPagesPerChunk. Chunks are usable if they are of the store with that number; clean ones only
+  // `pages` is more than kPagesPerChunk; a run with another alignment than a page's begins with a chunk. Chunks are usable if they are of the store with that number; clean ones only
   // if they are for small pages, released ones only from the chunk `released_from` on. The store has none before `from`
   // or from `end` on.
-  ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, uint32_t released_from, PageId from, PageId end)
+  ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, PageCount alignment, uint32_t released_from, PageId from,
+           PageId end)
       : page_map_(page_map),
         store_(store),
-        whole_(pages.value / kPagesPerChunk),
-        rest_{pages.value % kPagesPerChunk},
+        pages_(pages),
+        may_begin_inside_(alignment.value == 1),
         released_from_(released_from),
         from_(from.chunk()),
         end_(end.chunk()) {}
@@ -33,16 +34,23 @@ class ChunkRow {
   Optional<PageId> find() const;
 
  private:
+  struct Place {
+    PageId first;
+    uint32_t dirty;
+  };
+
   static PageId first_page(uint32_t chunk) { return {chunk * kPagesPerChunk}; }
   uint32_t dirty_pages(uint32_t chunk, PageCount pages) const;
   Optional<uint32_t> dirty_pages_if_usable(uint32_t chunk) const;
-  bool has_free_start(uint32_t chunk) const;
+  bool has_free_start(uint32_t chunk, uint32_t pages) const;
+  PageCount free_end(uint32_t chunk) const;
+  Optional<Place> place_from_end_of(uint32_t chunk) const;
   bool may_come_again(uint32_t chunk) const;
 
   PageMap& page_map_;
   const uint8_t store_;
-  const uint32_t whole_;  // chunks
-  const PageCount rest_;
+  const PageCount pages_;
+  const bool may_begin_inside_;
   const uint32_t released_from_;
   const uint32_t from_;
   const uint32_t end_;

@@ -218,7 +218,7 @@ class SpanStore {
   Span* take_in_one_chunk(PageCount pages, PageCount alignment, Wanted wanted) SNUG_REQUIRES(lock_);
   // For a run longer than a chunk. Null if the OS refuses, or if runs may have no more of the window. Drops the lock
   // for system calls and waits.
-  Span* take_over_chunks(PageCount pages) SNUG_REQUIRES(lock_);
+  Span* take_over_chunks(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
   Span* take_row(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   // A free span begins at `at`. Where its first touch backs a huge page, the rest of it becomes dirty too.
   Span* take_for_run(PageId at, PageCount most) SNUG_REQUIRES(lock_);

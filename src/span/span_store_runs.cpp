@@ -16,7 +16,7 @@ void* SpanStore::allocate_run(PageCount pages, PageCount alignment, Wanted wante
   const bool is_long = pages.value > kPagesPerChunk;
   if (is_long && wanted == Wanted::kDirty) return nullptr;
   const GateGuard guard(lock_, in_flight_);
-  Span* const first = is_long ? take_over_chunks(pages) : take_in_one_chunk(pages, alignment, wanted);
+  Span* const first = is_long ? take_over_chunks(pages, alignment) : take_in_one_chunk(pages, alignment, wanted);
   if (first == nullptr) return nullptr;
   ++runs_;
   run_pages_ += first->run.value;
@@ -39,13 +39,16 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment, Wanted 
 
 // Released chunks come again where they make a row, before there are new ones: each place that was ever used costs
 // memory in the page map's arrays. Each new chunk lies behind the one before, so that new ones soon make a row too.
-Span* SpanStore::take_over_chunks(PageCount pages) {
+Span* SpanStore::take_over_chunks(PageCount pages, PageCount alignment) {
   for (uint32_t released_from = 0;;) {
     prepare_records();
     const bool may_extend = may_extend_for_runs();
-    const ChunkRow row(page_map_, number_, pages, may_extend ? released_from : UINT32_MAX, first_chunk_, end_chunk_);
+    const ChunkRow row(page_map_, number_, pages, alignment, may_extend ? released_from : UINT32_MAX, first_chunk_,
+                       end_chunk_);
     // A heap that is full has no row: then its chunks are not looked through.
-    const bool may_be = free_chunks_ + released_chunks_ >= pages.value / kPagesPerChunk;
+    const size_t usable = free_chunks_ + released_chunks_;
+    const bool may_be = usable >= (pages.value - kPagesPerChunk + 1) / kPagesPerChunk &&
+                        free_pages_ + released_chunks_ * kPagesPerChunk >= pages.value;
     if (const Optional<PageId> first = may_be ? row.find() : Optional<PageId>()) {
       if (count_released(*first, pages) == 0) return take_row(*first, pages);
       // A place that is taken, or that the OS refuses, and those before it are not tried again.
@@ -59,7 +62,7 @@ Span* SpanStore::take_over_chunks(PageCount pages) {
 // How many chunks of the row are released.
 uint32_t SpanStore::count_released(PageId first, PageCount pages) const {
   uint32_t count = 0;
-  for (PageId chunk = first; chunk < first + pages; chunk = chunk + PageCount{kPagesPerChunk})
+  for (PageId chunk = first.start_of_chunk(); chunk < first + pages; chunk = chunk + PageCount{kPagesPerChunk})
     count += page_map_.chunk(chunk).is_released ? 1 : 0;
   return count;
 }
@@ -133,7 +136,7 @@ PageCount SpanStore::length_of_run(const void* start) const {
   return page_map_.start_of(span->first) == start ? span->run : PageCount{};
 }
 
-// The span of a run that the page lies in, or null. As a rule it begins its chunk.
+// The span of a run that the page lies in, or null. All but a run's first begin their chunk.
 const Span* SpanStore::span_of_run(PageId page) const {
   const PageEntry first = page_map_.entry(page.start_of_chunk());
   if (first.is_run() && page.in_chunk() < first.record<Span>()->pages.value) return first.record<Span>();

@@ -68,6 +68,36 @@ TEST(SpanRun, TakesChunksThatCostNoFaultBeforeOthers) {
   EXPECT_TRUE(own.spans.free_run(between));
 }
 
+TEST(SpanRun, BeginsInTheFreeEndOfAChunk) {
+  OwnSpans own;
+  void* first = run_of(own, chunks(1, 40));
+  void* second = run_of(own, chunks(1, 60));
+  EXPECT_EQ(second, end_of(first, chunks(1, 40)));
+  EXPECT_EQ(own.spans.statistics().chunks, 3u);
+  // What is left of the third is 28 pages: whole chunks lie between, and none.
+  void* third = run_of(own, chunks(2, 50));
+  EXPECT_EQ(third, end_of(second, chunks(1, 60)));
+  void* block = run_of(own, {chunks(1).value - 22 - 30});
+  EXPECT_EQ(block, end_of(third, chunks(2, 50)));
+  void* fourth = run_of(own, {chunks(1).value + 1});
+  EXPECT_EQ(fourth, end_of(block, {chunks(1).value - 22 - 30}));
+  for (void* run : {first, second, third, block, fourth}) {
+    char* const inside = static_cast<char*>(run) + own.spans.length_of_run(run).bytes() - 1;
+    EXPECT_EQ(own.spans.run_around(inside), run);
+  }
+  EXPECT_STREQ(own.spans.check(), nullptr);
+  // The row with the most dirty pages is taken, wherever it begins; one that has to be aligned begins a chunk.
+  EXPECT_TRUE(own.spans.free_run(second));
+  EXPECT_TRUE(own.spans.free_run(third));
+  void* const aligned = own.spans.allocate_run(chunks(1, 60), {kPagesPerChunk});
+  EXPECT_EQ(aligned, end_of(first, chunks(2)));
+  EXPECT_TRUE(own.spans.free_run(aligned));
+  EXPECT_EQ(run_of(own, chunks(3, 100)), second);
+  EXPECT_STREQ(own.spans.check(), nullptr);
+  for (void* run : {first, second, block, fourth}) EXPECT_TRUE(own.spans.free_run(run));
+  EXPECT_STREQ(own.spans.check(), nullptr);
+}
+
 // However many chunks are free and dirty, a clean row is used before the heap takes new addresses.
 TEST(SpanRun, IsNotHiddenByManyChunksThatMakeNoRow) {
   OwnSpans own;
