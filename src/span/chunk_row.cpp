@@ -24,26 +24,42 @@ Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   return dirty;
 }
 
-// True if the chunk begins with so many free pages, or is released.
+// True if the chunk begins with so many free pages, of which the first touch backs no more, or is released.
 bool ChunkRow::has_free_start(uint32_t chunk, uint32_t pages) const {
   const PageId first = first_page(chunk);
   if (first.value >= page_map_.page_limit() || !page_map_.is_of_store(first, store_)) return false;
   const PageEntry entry = page_map_.entry(first);
-  return may_come_again(chunk) || (entry.is_free_span() && entry.record<Span>()->pages.value >= pages);
+  if (may_come_again(chunk)) return true;
+  if (!entry.is_free_span()) return false;
+  const Span& span = *entry.record<Span>();
+  return span.pages.value == pages || (span.pages.value > pages && is_of_small_pages(span));
+}
+
+bool ChunkRow::is_of_small_pages(const Span& span) const {
+  return span.dirty || page_map_.chunk(span.first).paging == Paging::kSmall;
+}
+
+// False where the counts of free pages tell that no place begins with the free end of the chunk.
+bool ChunkRow::may_begin_in(uint32_t chunk) const {
+  const PageId next = first_page(chunk + 1);
+  if (!may_begin_inside_ || !page_map_.is_of_store(first_page(chunk), store_)) return false;
+  const uint32_t free_pages = page_map_.chunk(first_page(chunk)).free_pages;
+  if (free_pages == 0 || next.value >= page_map_.page_limit() || !page_map_.is_of_store(next, store_)) return false;
+  const Chunk& behind = page_map_.chunk(next);
+  return behind.is_free() || may_come_again(chunk + 1) || free_pages + behind.free_pages >= pages_.value;
 }
 
 // The free pages at the end of a chunk that is not free as a whole, unless the first touch would back more of it.
 PageCount ChunkRow::free_end(uint32_t chunk) const {
-  if (!may_begin_inside_ || !page_map_.is_of_store(first_page(chunk), store_)) return {};
   const PageEntry entry = page_map_.entry(first_page(chunk) + PageCount{kPagesPerChunk - 1});
   if (!entry.is_free_span()) return {};
   const Span& span = *entry.record<Span>();
-  return span.dirty || page_map_.chunk(span.first).paging == Paging::kSmall ? span.pages : PageCount{};
+  return is_of_small_pages(span) ? span.pages : PageCount{};
 }
 
 // The place that begins with the free end of the chunk.
 Optional<ChunkRow::Place> ChunkRow::place_from_end_of(uint32_t chunk) const {
-  const PageCount end = free_end(chunk);
+  const PageCount end = may_begin_in(chunk) ? free_end(chunk) : PageCount{};
   if (end.value == 0 || end.value == kPagesPerChunk) return {};
   const PageId first = first_page(chunk) + PageCount{kPagesPerChunk - end.value};
   uint32_t dirty = page_map_.chunk(first).count_dirty(first.in_chunk(), end);

@@ -3,8 +3,8 @@
 //
 //   |==== anything ====| free ‥‥ | chunk, free | chunk, released | … | free ‥‥ rest ‥‥ |==== anything ====|
 //
-// The records of the chunks are read from the lowest to the highest, 40 bytes for each 2 MiB of the window in use. The
-// caller holds the span store's lock.
+// The records of the chunks are read from the lowest to the highest, 40 bytes for each 2 MiB of the window in use, and
+// what lies at both ends of a chunk where these leave it open. The caller holds the span store's lock.
 #pragma once
 
 #include "base/optional.h"
@@ -16,9 +16,9 @@ namespace snug {
 
 class ChunkRow {
  public:
-  // `pages` is more than kPagesPerChunk; a run with another alignment than a page's begins with a chunk. Chunks are usable if they are of the store with that number; clean ones only
-  // if they are for small pages, released ones only from the chunk `released_from` on. The store has none before `from`
-  // or from `end` on.
+  // `pages` is more than kPagesPerChunk; a run with another alignment than a page's begins with a chunk. Chunks are
+  // usable if they are of the store with that number; clean ones only if they are for small pages, released ones only
+  // from the chunk `released_from` on. The store has none before `from` or from `end` on.
   ChunkRow(PageMap& page_map, uint8_t store, PageCount pages, PageCount alignment, uint32_t released_from, PageId from,
            PageId end)
       : page_map_(page_map),
@@ -43,6 +43,8 @@ class ChunkRow {
   uint32_t dirty_pages(uint32_t chunk, PageCount pages) const;
   Optional<uint32_t> dirty_pages_if_usable(uint32_t chunk) const;
   bool has_free_start(uint32_t chunk, uint32_t pages) const;
+  bool is_of_small_pages(const Span& span) const;
+  bool may_begin_in(uint32_t chunk) const;
   PageCount free_end(uint32_t chunk) const;
   Optional<Place> place_from_end_of(uint32_t chunk) const;
   bool may_come_again(uint32_t chunk) const;

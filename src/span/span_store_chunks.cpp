@@ -228,7 +228,7 @@ Optional<PageId> SpanStore::retake_row(PageId first, PageCount pages) {
   }
   Optional<PageId> refused;
   // Another store has reserved a place of the row, and is about to note it.
-  if (left != 0) refused = first;
+  if (left != 0) refused = first + (pages - PageCount{1});
   while (Span* const span = row.pop_front()) {
     const PageId place = span->first;
     if (refused)

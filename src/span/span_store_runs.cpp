@@ -45,14 +45,15 @@ Span* SpanStore::take_over_chunks(PageCount pages, PageCount alignment) {
     const bool may_extend = may_extend_for_runs();
     const ChunkRow row(page_map_, number_, pages, alignment, may_extend ? released_from : UINT32_MAX, first_chunk_,
                        end_chunk_);
-    // A heap that is full has no row: then its chunks are not looked through.
+    // A heap without as many free pages, or whole chunks, has no row: then its chunks are not looked through.
     const size_t usable = free_chunks_ + released_chunks_;
     const bool may_be = usable >= (pages.value - kPagesPerChunk + 1) / kPagesPerChunk &&
                         free_pages_ + released_chunks_ * kPagesPerChunk >= pages.value;
     if (const Optional<PageId> first = may_be ? row.find() : Optional<PageId>()) {
       if (count_released(*first, pages) == 0) return take_row(*first, pages);
       // A place that is taken, or that the OS refuses, and those before it are not tried again.
-      if (const Optional<PageId> refused = retake_row(*first, pages)) released_from = refused->chunk() + 1;
+      if (const Optional<PageId> refused = retake_row(*first, pages))
+        released_from = max(released_from, refused->chunk() + 1);
     } else if (!may_extend || (!supply_chunk(Paging::kSmall, Supply::kNew) && !await_others())) {
       return nullptr;
     }

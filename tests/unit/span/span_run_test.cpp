@@ -98,6 +98,18 @@ TEST(SpanRun, BeginsInTheFreeEndOfAChunk) {
   EXPECT_STREQ(own.spans.check(), nullptr);
 }
 
+// A place may have come again with a reservation, which is about to be noted: then it is released and in no list.
+TEST(SpanRun, IsTakenBesideAPlaceThatIsAboutToComeAgain) {
+  OwnSpans own;
+  void* first = run_of(own, chunks(1, 40));
+  own.page_map.chunk(own.page_map.page_of(end_of(first, chunks(2)))).is_released = true;
+  void* second = run_of(own, chunks(1, 1));
+  EXPECT_EQ(second, end_of(first, chunks(1, 40)));
+  EXPECT_TRUE(own.spans.free_run(first));
+  EXPECT_TRUE(own.spans.free_run(second));
+  EXPECT_STREQ(own.spans.check(), nullptr);
+}
+
 // However many chunks are free and dirty, a clean row is used before the heap takes new addresses.
 TEST(SpanRun, IsNotHiddenByManyChunksThatMakeNoRow) {
   OwnSpans own;
