@@ -101,7 +101,9 @@ TEST(SpanRun, BeginsInTheFreeEndOfAChunk) {
 // A place may have come again with a reservation, which is about to be noted: then it is released and in no list.
 TEST(SpanRun, IsTakenBesideAPlaceThatIsAboutToComeAgain) {
   OwnSpans own;
+  void* free = run_of(own, chunks(1));
   void* first = run_of(own, chunks(1, 40));
+  EXPECT_TRUE(own.spans.free_run(free));
   own.page_map.chunk(own.page_map.page_of(end_of(first, chunks(2)))).is_released = true;
   void* second = run_of(own, chunks(1, 1));
   EXPECT_EQ(second, end_of(first, chunks(1, 40)));
