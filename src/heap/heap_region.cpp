@@ -29,8 +29,8 @@ void HeapRegion::give(const void* start, size_t pages) {
   const size_t page = RegionMap::page_of(start);
   map_->set_taken(page, pages, false);
   // The row in which they lie now, as far as it matters.
-  const size_t row = map_->free_before(page, max(first_, page - min(page, kLongest - 1)));
-  const size_t row_end = map_->first_taken(page + pages, max(page + pages, min(end_, row + kLongest)));
+  const size_t row = map_->free_before(page, max(first_, page - min<size_t>(page, kPagesPerChunk - 1)));
+  const size_t row_end = map_->first_taken(page + pages, max(page + pages, min(end_, row + kPagesPerChunk)));
   for (unsigned power = 0; power != kPowers && (row_end - row) >> power != 0; ++power)
     lowest_[power] = min(lowest_[power], row);
 }

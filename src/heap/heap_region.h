@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+#include "base/bits.h"
 #include "base/units.h"
 #include "heap/region_map.h"
 
@@ -40,8 +41,7 @@ class HeapRegion {
   size_t bytes_taken() const;
 
  private:
-  static constexpr unsigned kPowers = 9;
-  static constexpr size_t kLongest = size_t{1} << (kPowers - 1);
+  static constexpr unsigned kPowers = bit_width(kPagesPerChunk);  // up to a chunk's pages
 
   RegionMap* map_ = nullptr;
   size_t first_ = 0;

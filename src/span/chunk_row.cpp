@@ -4,6 +4,11 @@
 
 namespace snug {
 
+bool ChunkRow::is_of_store(uint32_t chunk) const {
+  const PageId first = first_page(chunk);
+  return first.value < page_map_.page_limit() && page_map_.is_of_store(first, store_);
+}
+
 uint32_t ChunkRow::dirty_pages(uint32_t chunk, PageCount pages) const {
   return page_map_.chunk(first_page(chunk)).count_dirty(0, pages);
 }
@@ -15,7 +20,7 @@ bool ChunkRow::may_come_again(uint32_t chunk) const {
 // The dirty pages of a usable chunk: released, or wholly free, and dirty or for small pages. Nothing for another
 // chunk.
 Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
-  if (!page_map_.is_of_store(first_page(chunk), store_)) return {};
+  if (!is_of_store(chunk)) return {};
   const Chunk& record = page_map_.chunk(first_page(chunk));
   if (may_come_again(chunk)) return 0u;
   if (!record.is_free()) return {};
@@ -26,26 +31,20 @@ Optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
 
 // True if the chunk begins with so many free pages, of which the first touch backs no more, or is released.
 bool ChunkRow::has_free_start(uint32_t chunk, uint32_t pages) const {
-  const PageId first = first_page(chunk);
-  if (first.value >= page_map_.page_limit() || !page_map_.is_of_store(first, store_)) return false;
-  const PageEntry entry = page_map_.entry(first);
+  if (!is_of_store(chunk)) return false;
   if (may_come_again(chunk)) return true;
+  const PageEntry entry = page_map_.entry(first_page(chunk));
   if (!entry.is_free_span()) return false;
   const Span& span = *entry.record<Span>();
-  return span.pages.value == pages || (span.pages.value > pages && is_of_small_pages(span));
-}
-
-bool ChunkRow::is_of_small_pages(const Span& span) const {
-  return span.dirty || page_map_.chunk(span.first).paging == Paging::kSmall;
+  return span.pages.value >= pages && !span.backs_more_than({pages});
 }
 
 // False where the counts of free pages tell that no place begins with the free end of the chunk.
 bool ChunkRow::may_begin_in(uint32_t chunk) const {
-  const PageId next = first_page(chunk + 1);
-  if (!may_begin_inside_ || !page_map_.is_of_store(first_page(chunk), store_)) return false;
+  if (!may_begin_inside_ || !is_of_store(chunk)) return false;
   const uint32_t free_pages = page_map_.chunk(first_page(chunk)).free_pages;
-  if (free_pages == 0 || next.value >= page_map_.page_limit() || !page_map_.is_of_store(next, store_)) return false;
-  const Chunk& behind = page_map_.chunk(next);
+  if (free_pages == 0 || !is_of_store(chunk + 1)) return false;
+  const Chunk& behind = page_map_.chunk(first_page(chunk + 1));
   return behind.is_free() || may_come_again(chunk + 1) || free_pages + behind.free_pages >= pages_.value;
 }
 
@@ -54,7 +53,7 @@ PageCount ChunkRow::free_end(uint32_t chunk) const {
   const PageEntry entry = page_map_.entry(first_page(chunk) + PageCount{kPagesPerChunk - 1});
   if (!entry.is_free_span()) return {};
   const Span& span = *entry.record<Span>();
-  return is_of_small_pages(span) ? span.pages : PageCount{};
+  return span.backs_more_than({}) ? PageCount{} : span.pages;
 }
 
 // The place that begins with the free end of the chunk.

@@ -40,10 +40,10 @@ class ChunkRow {
   };
 
   static PageId first_page(uint32_t chunk) { return {chunk * kPagesPerChunk}; }
+  bool is_of_store(uint32_t chunk) const;
   uint32_t dirty_pages(uint32_t chunk, PageCount pages) const;
   Optional<uint32_t> dirty_pages_if_usable(uint32_t chunk) const;
   bool has_free_start(uint32_t chunk, uint32_t pages) const;
-  bool is_of_small_pages(const Span& span) const;
   bool may_begin_in(uint32_t chunk) const;
   PageCount free_end(uint32_t chunk) const;
   Optional<Place> place_from_end_of(uint32_t chunk) const;

@@ -26,6 +26,9 @@ struct alignas(64) Span {
   bool zeroed = false;             // allocated: no page was dirty, so that parts never used read as zero
   PageCount written;               // allocated: so many pages from the start may have been written since
   PageCount run;                   // allocated: the pages of the run that begins here; 0 if none does
+
+  // Of a free span: true if the first touch of so many of its pages backs the rest, too.
+  bool backs_more_than(PageCount most) const { return !dirty && pages > most && paging == Paging::kHuge; }
 };
 
 // Spans on their way between a heap and the store.

@@ -222,7 +222,6 @@ class SpanStore {
   Span* take_row(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
   // A free span begins at `at`. Where its first touch backs a huge page, the rest of it becomes dirty too.
   Span* take_for_run(PageId at, PageCount most) SNUG_REQUIRES(lock_);
-  bool backs_rest(const Span& span, PageCount most) SNUG_REQUIRES(lock_);
   bool hold_for_run(PageId at, PageCount pages) SNUG_REQUIRES(lock_);
   bool may_extend_for_runs() const { return totals_.chunks.load(kRelaxed) < page_map_.chunks_for_runs(); }
   void put_in_run(Span* span) SNUG_REQUIRES(lock_);

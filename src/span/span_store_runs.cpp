@@ -85,18 +85,13 @@ Span* SpanStore::take_row(PageId first, PageCount pages) {
   return run;
 }
 
-// True if the first touch of a part of the free span backs the rest of its chunk too.
-bool SpanStore::backs_rest(const Span& span, PageCount most) {
-  return !span.dirty && span.pages > most && page_map_.chunk(span.first).paging == Paging::kHuge;
-}
-
 // Counts as held what take_for_run() will take of the free spans that begin there, one behind the other.
 bool SpanStore::hold_for_run(PageId at, PageCount pages) {
   size_t clean = 0;
   for (uint32_t left = pages.value; left != 0;) {
     const Span* const span = page_map_.entry(at).record<Span>();
     const PageCount part{min(left, span->pages.value)};
-    const PageCount backed = backs_rest(*span, part) ? span->pages : part;
+    const PageCount backed = span->backs_more_than(part) ? span->pages : part;
     clean += backed.value - page_map_.chunk(at).count_dirty(at.in_chunk(), backed);
     at = at + part;
     left -= part.value;
@@ -107,7 +102,7 @@ bool SpanStore::hold_for_run(PageId at, PageCount pages) {
 // Takes up to so many pages of the free span that begins there. They are held already.
 Span* SpanStore::take_for_run(PageId at, PageCount most) {
   Span* const span = page_map_.entry(at).record<Span>();
-  const bool backs_all = backs_rest(*span, most);
+  const bool backs_all = span->backs_more_than(most);
   remove(span);
   if (backs_all) {
     count_growth(at, span->pages);

@@ -61,10 +61,9 @@ template <class Checks, class Source>
 bool PoolStore<Checks, Source>::fetch_block(std::size_t bytes) {
   if (bytes >= kMostBytes) return false;
   bytes = round_up(bytes, alignof(PoolBlock));
-  if (!make_room_in_index(bytes)) return false;
   char* const start = static_cast<char*>(source_.allocate(bytes, alignment_));
   if (start == nullptr) return false;
-  if (!make_room_in_index(bytes)) {  // once more: a callback of the source's may have used the pool
+  if (!make_room_in_index(bytes)) {  // behind the source, of which a callback may have used the pool
     source_.deallocate(start, bytes, alignment_);
     return false;
   }
@@ -77,6 +76,14 @@ bool PoolStore<Checks, Source>::fetch_block(std::size_t bytes) {
   if constexpr (kWatched) index_.note(bytes);
   next_bytes_ = smaller(2 * next_bytes_, larger(growth_.most_bytes, growth_.first_bytes));
   return true;
+}
+
+template <class Checks, class Source>
+bool PoolStore<Checks, Source>::reserve(std::size_t count) {
+  std::size_t ready = ready_slots("reserve", count);
+  for (bool is_fetched = true; ready < count && is_fetched; ready = ready_slots("reserve", count))
+    is_fetched = fetch_block(larger(bytes_for(count - ready), next_block_bytes()));
+  return ready >= count;  // a callback of the source's (snug/limits.h) may have freed, or allocated
 }
 
 template <class Checks, class Source>

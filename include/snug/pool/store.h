@@ -172,12 +172,7 @@ class PoolStore {
   // ---- the whole pool
 
   // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
-  bool reserve(std::size_t count) {
-    std::size_t ready = ready_slots("reserve", count);
-    for (bool is_fetched = true; ready < count && is_fetched; ready = ready_slots("reserve", count))
-      is_fetched = fetch_block(larger(bytes_for(count - ready), next_block_bytes()));
-    return ready >= count;  // a callback of the source's (snug/limits.h) may have freed, or allocated
-  }
+  bool reserve(std::size_t count);
 
   // Gives back every block without live elements; the free list ends up in the order of addresses. Returns the bytes
   // given back. O(free log free + blocks log blocks).
