@@ -24,7 +24,6 @@
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
 #include "span/footprint.h"
-#include "span/huge_page_gauge.h"
 #include "span/large_blocks.h"
 #include "span/mapping_store.h"
 #include "span/meta_arena.h"
@@ -39,10 +38,9 @@ namespace snug {
 struct Allocator {
   MetaArena arena;
   PageMap page_map;
-  HugePageGauge gauge;
   Footprint footprint{arena};
-  SpanStores spans{arena, page_map, gauge, footprint};
-  MappingStore mappings{arena, gauge, spans.bytes_grown(), footprint};
+  SpanStores spans{arena, page_map, footprint};
+  MappingStore mappings{arena, spans.bytes_grown(), footprint};
   LargeBlocks large_blocks{spans, mappings};
   HeapRegistry registry{arena, spans};
   ArrayStores arrays{arena};

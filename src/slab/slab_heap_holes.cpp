@@ -47,7 +47,7 @@ bool SlabHeap::has_too_much() const {
 }
 
 void SlabHeap::purge_for_growth(PageCount for_pages) {
-  if (slab_bytes_ < HugePageGauge::kGrown) return;
+  if (slab_bytes_ < kGrown) return;
   if (owners_.is_done && has_too_much() && owners_.exchanged >= owners_.pause) begin_round();
   owners_.exchanged += for_pages.bytes();
   const bool was_done = owners_.is_done;

@@ -82,7 +82,7 @@ Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
 Paging SlabHeap::paging_for(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;
-  const bool grows = slab_bytes_ >= HugePageGauge::kGrown && class_bytes >= kGrownClass;
+  const bool grows = slab_bytes_ >= kGrown && class_bytes >= kGrownClass;
   const size_t os_page = os::page_size();
   const bool may_pay = os_page <= kPageSize && sizes.block_size <= kPagesUsedWhole * os_page;
   return grows && may_pay ? Paging::kHuge : Paging::kSmall;

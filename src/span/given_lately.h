@@ -1,8 +1,7 @@
 // GivenLately: how much of the memory that was purged within the last second was not taken again so far.
 //
-// Where purges follow each other the caller says whether they count as made at the time of the last, so that the answer
-// is no less than the truth, or of the first, so that it is no more. The caller holds the lock of the store that has
-// it. O(1).
+// Purges that follow each other count as made at the time of the last, so that the answer is no less than the truth.
+// The caller holds the lock of the store that has it. O(1).
 #pragma once
 
 #include <stddef.h>
@@ -20,12 +19,6 @@ class GivenLately {
   void gave(size_t bytes, uint32_t now) {
     bytes_ = left(now) + bytes;
     since_ = now;
-  }
-  // The same, at the moment of the first of those before them.
-  void gave_more(size_t bytes, uint32_t now) {
-    const size_t before = left(now);
-    if (before == 0) since_ = now;
-    bytes_ = before + bytes;
   }
   // True if nothing was purged, so that nothing can be a refault. Does not read the clock.
   bool is_empty() const { return bytes_ == 0; }

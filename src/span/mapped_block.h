@@ -8,9 +8,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "base/optional.h"
 #include "span/mapping.h"
-#include "span/span.h"
 
 namespace snug {
 
@@ -32,9 +30,9 @@ struct alignas(64) MappedBlock : Mapping {
   size_t usable = 0;               // bytes the caller may use; 0: free
   size_t written = 0;  // nothing at or beyond this offset has been handed out since it was mapped, or purged
   uint32_t freed_at = 0;
-  bool is_kept = false;      // in the cache, or among those with a tail
-  bool was_tail = false;     // of another block: free, and its start was never handed out
-  Optional<Paging> advised;  // as the OS was last advised; nothing: it was not
+  bool is_kept = false;   // in the cache, or among those with a tail
+  bool was_tail = false;  // of another block: free, and its start was never handed out
+  bool is_huge = false;   // the OS was advised to back it by huge pages
 
   bool is_live() const { return usable != 0; }
   // Bytes, perhaps backed, that are not in use: all that was written of a free block, the tail of a live one.

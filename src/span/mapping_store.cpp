@@ -40,8 +40,8 @@ void* MappingStore::allocate(const LargeRequest& request) {
       index_.withdraw_promise();
       return nullptr;
     }
-    if (block->advised == Paging::kHuge && usable < HugePageGauge::kGrown && !request.will_grow) {
-      block->advised = Paging::kSmall;
+    if (block->is_huge && usable < kGrown && !request.will_grow) {
+      block->is_huge = false;
       const UnlockedScope unlocked(lock_, in_flight_);
       os::prefer_small_pages(at<void>(block->start), block->writable);
     }

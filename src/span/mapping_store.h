@@ -25,7 +25,6 @@
 #include "base/owner_counter.h"
 #include "base/pair.h"
 #include "span/footprint.h"
-#include "span/huge_page_gauge.h"
 #include "span/keeping.h"
 #include "span/large_index.h"
 #include "span/mapped_block.h"
@@ -70,8 +69,8 @@ class MappingStore {
   static constexpr size_t kMostForGrowth = kMostMappings / 8;
 
   // `grown`: bytes that the span store, which cannot use what is kept here, has taken from the OS so far.
-  constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const Atomic<size_t>& grown, Footprint& footprint)
-      : grown_(grown), arena_(arena), footprint_(footprint), gauge_(gauge), records_(arena), keeping_(bounds_) {}
+  constexpr MappingStore(MetaArena& arena, const Atomic<size_t>& grown, Footprint& footprint)
+      : grown_(grown), arena_(arena), footprint_(footprint), records_(arena), keeping_(bounds_) {}
 
   // On what is kept; the setting for what is in use has no meaning here, and is 0.
   KeptBounds& bounds() { return bounds_; }
@@ -192,9 +191,6 @@ class MappingStore {
   bool lengthen(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   void advise(MappedBlock* block) SNUG_REQUIRES(lock_);
   static size_t length_to_grow(const MappedBlock& block, size_t usable);
-  // For a block that realloc has just made `usable` bytes long, where `written` had been used: times the first touch of
-  // the next huge page behind them, or of small pages. The block is the caller's, so that no other thread uses it.
-  void touch_by_the_clock(const MappedBlock& block, size_t written, size_t usable) SNUG_EXCLUDES(lock_);
   LargeFree reason_unknown(uintptr_t start) SNUG_REQUIRES(lock_);
   uintptr_t find_around(uintptr_t address) const SNUG_REQUIRES(lock_);
   void remember_gone(uintptr_t start) SNUG_REQUIRES(lock_) { gone_[gone_count_++ % kRemembered] = start; }
@@ -209,7 +205,6 @@ class MappingStore {
 
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;
-  HugePageGauge& gauge_;
   RecordPool<MappedBlock> records_ SNUG_GUARDED_BY(lock_);
   LargeIndex index_ SNUG_GUARDED_BY(lock_);
   CacheList cache_ SNUG_GUARDED_BY(lock_);  // free blocks, the oldest first

@@ -2,9 +2,7 @@
 #include "base/algorithm.h"
 #include "base/bits.h"
 #include "base/fatal.h"
-#include "os/clock.h"
 #include "os/memory.h"
-#include "span/first_touch.h"
 #include "span/mapping_store.h"
 
 namespace snug {
@@ -24,13 +22,11 @@ void* MappingStore::resize(void* start, size_t size) {
   if (usable < size || usable > PTRDIFF_MAX) return nullptr;
   MappedBlock* block = nullptr;
   size_t before = 0;
-  size_t written = 0;
   {
     const GateGuard guard(lock_, in_flight_);
     block = index_.find(address_of(start));
     if (block == nullptr) return nullptr;
     before = block->usable;
-    written = block->written;
     if (usable > before) {
       if (!lengthen(block, length_to_grow(*block, usable)) && !lengthen(block, usable)) return nullptr;
       start = at<void>(block->start);
@@ -40,10 +36,7 @@ void* MappingStore::resize(void* start, size_t size) {
       if (!keeps_too_much()) return start;
     }
   }
-  if (usable <= before)
-    give_back_excess();
-  else if (usable >= HugePageGauge::kGrown)
-    touch_by_the_clock(*block, written, usable);
+  if (usable <= before) give_back_excess();
   return start;
 }
 
@@ -99,36 +92,15 @@ bool MappingStore::lengthen(MappedBlock* block, size_t usable) {
   write_up_to(block, usable);
   if (block->is_kept) bytes_kept_.subtract(kept - block->kept());
   if (block->written == usable) keep_no_longer(block);
-  if (usable >= HugePageGauge::kGrown) advise(block);
+  if (usable >= kGrown) advise(block);
   return true;
 }
 
-// For a block that grows: huge pages while the gauge recommends them, and none for certain where they are compared or
-// have become dear.
+// For a block that grows.
 void MappingStore::advise(MappedBlock* block) {
-  const Paging paging = gauge_.recommends(os::milliseconds()) ? Paging::kHuge : Paging::kSmall;
-  if (block->advised == paging || (paging == Paging::kSmall && !block->advised && !gauge_.compares())) return;
-  block->advised = paging;
-  act_detached(block, [block, paging] {
-    if (paging == Paging::kHuge)
-      os::prefer_huge_pages(at<void>(block->start), block->writable);
-    else
-      os::prefer_small_pages(at<void>(block->start), block->writable);
-  });
-}
-
-// For a block that has grown beyond the first `written` bytes up to `usable`: times the first touch of the huge page
-// that begins next, or of small ones where a comparison is due, as a program makes a block longer to write there.
-// Without the lock, since it may take long; the block belongs to the caller of realloc, which waits.
-void MappingStore::touch_by_the_clock(const MappedBlock& block, size_t written, size_t usable) {
-  // What lies before the next boundary may be backed already.
-  const uintptr_t next = round_up(block.start + written, kChunkSize);
-  const uintptr_t end = block.start + usable;
-  if (next >= end) return;
-  if (block.advised == Paging::kHuge)
-    touch_huge_page(gauge_, at<char>(next));
-  else if (gauge_.compares())
-    touch_small_pages(gauge_, at<char>(next), min<size_t>(end - next, kTouchedToCompare));
+  if (block->is_huge) return;
+  block->is_huge = true;
+  act_detached(block, [block] { os::prefer_huge_pages(at<void>(block->start), block->writable); });
 }
 
 }  // namespace snug

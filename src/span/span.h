@@ -11,6 +11,9 @@ namespace snug {
 
 // Whether the OS backs a chunk by one huge page, or by small pages as they are touched.
 enum class Paging : uint8_t { kSmall, kHuge };
+// From so many bytes on the slabs of a heap, or a block that is made longer, have proved to grow, and may have huge
+// pages: at most a third of what they then have was backed ahead of its use.
+inline constexpr size_t kGrown = 2 * kChunkSize;
 
 struct alignas(64) Span {
   ListLink<Span> in_bin;  // free: with the free spans of its length; else in a batch

@@ -7,7 +7,6 @@
 #include "base/thread_relative.h"
 #include "os/clock.h"
 #include "os/memory.h"
-#include "span/first_touch.h"
 
 namespace snug {
 namespace {
@@ -64,15 +63,10 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging, Wanted wanted, bool
   }
 }
 
-// Makes the wilderness long enough; false if there is no chunk for it, the gauge advises against one, or the
-// footprint's limit forbids it.
+// Makes the wilderness long enough; false if there is no chunk for it, or the footprint's limit forbids it.
 bool SpanStore::extend_wilderness(PageCount pages) {
   for (;;) {
     if (wilderness_ != nullptr && wilderness_->pages >= pages) return true;
-    const uint32_t now = os::milliseconds();
-    // Where a chunk's worth of memory went back lately, even dear huge pages are asked for: memory that is given back
-    // and taken again is cheap.
-    if (!gauge_.recommends(now) && missing_.left(now) < kChunkSize) return false;
     if (!footprint_.has_room(kChunkSize)) return false;
     if (Span* chunk = bins(Paging::kHuge, false).shortest({kPagesPerChunk}); chunk != nullptr) {
       remove(chunk);
@@ -93,9 +87,6 @@ bool SpanStore::begin_wilderness(Span* chunk) {
   wilderness_ = chunk;
   count_growth(chunk->first, {kPagesPerChunk});
   mark_dirty(chunk->first, {kPagesPerChunk});
-  const uint32_t now = os::milliseconds();
-  // What is taken of it renews the moment, so that the rest may be taken as long as there is no second's break.
-  if (missing_.took(kChunkSize, now) != 0) missing_.gave(0, now);
   return true;
 }
 
@@ -122,13 +113,12 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
 SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most, Wanted wanted) {
   SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
   const PageCount run = run_with(pages, alignment);
-  FirstTouch first_touch = FirstTouch::kNone;
   SpanBatch batch;
   Span* first = nullptr;
   {
     const GateGuard guard(lock_, in_flight_);
     first = locate_free(run, paging, wanted);
-    if (first != nullptr) first = take_located(first, pages, alignment, paging, &first_touch);
+    if (first != nullptr) first = take_located(first, pages, alignment);
     if (first == nullptr) return batch;
     batch.push_back(first);
     while (--most != 0) {
@@ -136,25 +126,19 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
       Span* span = locate_dirty(run, paging);
       if (span == nullptr) break;
       remove(span);
-      span = take_located(span, pages, alignment, paging, nullptr);
+      span = take_located(span, pages, alignment);
       if (span == nullptr) break;
       batch.push_back(span);
     }
     if (first->grew) purge_for_growth();
     summon_as_due();
   }
-  // Without the lock, since it may take long.
-  char* const start = page_map_.start_of(first->first);
-  if (first_touch == FirstTouch::kSmall) touch_small_pages(gauge_, start, first->pages.bytes());
-  if (first_touch == FirstTouch::kHuge) touch_huge_page(gauge_, start);
   return batch;
 }
 
 // Cuts what was asked for out of a span that was located. Null, and the span is in a bin again, if the alignment needs
 // a record and there is none, or at the footprint's limit; never with Held::kAlready and an alignment of 1.
-// `first_touch` becomes which pages of it may be touched and timed; it is null if none may.
-Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch,
-                              Held held) {
+Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, Held held) {
   const bool at_wilderness = span == wilderness_;
   if (at_wilderness) wilderness_ = nullptr;
   const uint32_t skip = (0u - span->first.value) & (alignment.value - 1);
@@ -182,15 +166,6 @@ Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, 
   span->grew = at_wilderness || !span->backed;
   span->written = {};
   count_growth(span->first, span->pages);
-  if (first_touch == nullptr) return span;
-  if (at_wilderness && span->first.in_chunk() == 0) {
-    // The wilderness begins its chunk only when that is new.
-    *first_touch = FirstTouch::kHuge;
-  } else if (paging == Paging::kHuge && dirty == 0 && gauge_.compares()) {
-    *first_touch = FirstTouch::kSmall;
-    mark_dirty(span->first, span->pages);
-    span->backed = true;
-  }
   return span;
 }
 

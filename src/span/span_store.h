@@ -8,9 +8,8 @@
 // second where that breaks a huge page; or a chunk that is free as a whole, which goes with its addresses, by three
 // system calls more.
 //
-// A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
-// and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
-// timed before they are handed out. Such a chunk is dirty as a whole from the start. It goes back whole, or in parts
+// A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512.
+// Such a chunk is dirty as a whole from the start. It goes back whole, or in parts
 // once a quarter of it is free: less is not worth a huge page. What was never used of the newest such chunk, the
 // wilderness, lies in no bin: requests that do not ask for huge pages would take it, and cause the next huge page.
 //
@@ -45,7 +44,6 @@
 #include "os/memory.h"
 #include "span/footprint.h"
 #include "span/given_lately.h"
-#include "span/huge_page_gauge.h"
 #include "span/keeping.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
@@ -71,10 +69,9 @@ class SpanStore {
 
   // `bounds`: on what all stores together keep. `number`: by which the page map tells its chunks from those of other
   // stores.
-  constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge, Footprint& footprint,
-                      SpanTotals& totals, const KeptBounds& bounds, uint8_t number = 0)
+  constexpr SpanStore(MetaArena& arena, PageMap& page_map, Footprint& footprint, SpanTotals& totals,
+                      const KeptBounds& bounds, uint8_t number = 0)
       : page_map_(page_map),
-        gauge_(gauge),
         arena_(arena),
         footprint_(footprint),
         totals_(totals),
@@ -86,8 +83,7 @@ class SpanStore {
   // A span of `pages` (1 … kPagesPerChunk); its first page's address is a multiple of `alignment` pages (a power of two
   // up to kPagesPerChunk). Null if the OS refuses, or the limit on the footprint; so below. The caller owns the entries
   // and classes of its pages from now on.
-  // `paging` is a wish about memory that is not there yet. Where it is huge pages, memory may be touched here, and the
-  // touch timed; it still reads as it did.
+  // `paging` is a wish about memory that is not there yet.
   Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
   // Up to `most` such spans, the first of which is to be used first: beyond one, only what would cost no fault. None if
   // the OS refuses, or if only dirty memory is wanted and there is none. O(most).
@@ -184,11 +180,8 @@ class SpanStore {
     uint32_t longest() const;  // pages; 0 if all are empty
   };
 
-  // Which memory of a span may be touched and timed for the gauge.
-  enum class FirstTouch { kNone, kHuge, kSmall };
   enum class Held { kNow, kAlready };  // when the footprint counts what is taken
-  Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch,
-                     Held held = Held::kNow) SNUG_REQUIRES(lock_);
+  Span* take_located(Span* span, PageCount pages, PageCount alignment, Held held = Held::kNow) SNUG_REQUIRES(lock_);
   Span* locate_free(PageCount pages, Paging paging, Wanted wanted, bool is_for_run = false) SNUG_REQUIRES(lock_);
   Span* locate_dirty(PageCount pages, Paging paging) SNUG_REQUIRES(lock_);
   bool extend_wilderness(PageCount pages) SNUG_REQUIRES(lock_);
@@ -273,7 +266,6 @@ class SpanStore {
   bool purge_chunk(Span* span, bool* may_come_again) SNUG_REQUIRES(lock_);
   bool release_chunk(Span* span) SNUG_REQUIRES(lock_);
   PageCount clean(Chunk& chunk, uint32_t first, PageCount pages) SNUG_REQUIRES(lock_);
-  void note_purged(PageCount dirty) SNUG_REQUIRES(lock_);
   void put_last(Span* span) SNUG_REQUIRES(lock_);
   Span* older_than(uint32_t milliseconds) SNUG_REQUIRES(lock_);
   size_t bytes_in_use() const SNUG_REQUIRES(lock_);
@@ -303,7 +295,6 @@ class SpanStore {
 
   // What is read without the lock.
   alignas(kCacheLine) PageMap& page_map_;
-  HugePageGauge& gauge_;
   MetaArena& arena_;
   Footprint& footprint_;
   SpanTotals& totals_;
@@ -341,7 +332,6 @@ class SpanStore {
   size_t bytes_purged_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_refaulted_ SNUG_GUARDED_BY(lock_) = 0;
   GivenLately aged_ SNUG_GUARDED_BY(lock_);        // purged for its age
-  GivenLately missing_ SNUG_GUARDED_BY(lock_);     // purged, and not taken again in huge pages so far
   size_t bytes_grown_ SNUG_GUARDED_BY(lock_) = 0;  // the part of the total that is of this store
   // The part of that for which as much was purged, or nothing was left to purge.
   size_t made_way_ SNUG_GUARDED_BY(lock_) = 0;

@@ -53,7 +53,7 @@ size_t SpanStore::purge_run(Span* span) {
     purged = os::purge(page_map_.start_of(chunk_start + PageCount{first}), pages.bytes());
   }
   leave_hand(*span);
-  if (purged) note_purged(clean(chunk, first, pages));
+  if (purged) bytes_purged_ += clean(chunk, first, pages).bytes();
   span = merge_neighbours(span);
   insert(span);
   if (purged && span->aging && span->pages == whole) {
@@ -99,7 +99,7 @@ bool SpanStore::purge_chunk(Span* span, bool* may_come_again) {
   }
   leave_hand(*span);
   if (purged) {
-    note_purged(clean(page_map_.chunk(span->first), 0, {kPagesPerChunk}));
+    bytes_purged_ += clean(page_map_.chunk(span->first), 0, {kPagesPerChunk}).bytes();
     return true;
   }
   insert(span);
@@ -121,7 +121,7 @@ bool SpanStore::release_chunk(Span* span) {
     has_gone = page_map_.release_chunk(span->first);
   }
   if (has_gone) {
-    note_purged(dirty);
+    bytes_purged_ += dirty.bytes();
     note_released(span, false);
     return true;
   }
@@ -144,12 +144,6 @@ PageCount SpanStore::clean(Chunk& chunk, uint32_t first, PageCount pages) {
   });
   let_go(dirty.value);
   return dirty;
-}
-
-void SpanStore::note_purged(PageCount dirty) {
-  if (dirty.value == 0) return;
-  bytes_purged_ += dirty.bytes();
-  missing_.gave_more(dirty.bytes(), os::milliseconds());
 }
 
 // To the end of its bin, so that the next purge tries the others first.
@@ -232,12 +226,11 @@ Keeping::Use SpanStore::use() const {
 Span* SpanStore::excess() {
   if (!keeping_.is_too_much(aging_pages_ * kPageSize, use())) return nullptr;
   // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. So
-  // parts of huge pages go last, and none that is young. While huge pages are dear, those that are there are kept
-  // before others.
+  // parts of huge pages go last, and none that is young.
   Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
   Span* const small = age_list(Paging::kSmall).front();
   if (chunk == nullptr && small == nullptr) return older_than(keeping_.youth());
-  return chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
+  return chunk == nullptr ? small : chunk;
 }
 
 // Purges a run of the span, or of the oldest of small paging where the OS does not take that. Returns the bytes that

@@ -29,7 +29,7 @@ void* SpanStore::allocate_run(PageCount pages, PageCount alignment, Wanted wante
 Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment, Wanted wanted) {
   const PageCount longest{kPagesPerChunk};
   Span* span = locate_free(min(pages + alignment - PageCount{1}, longest), Paging::kSmall, wanted, true);
-  if (span != nullptr) span = take_located(span, pages, alignment, Paging::kSmall, nullptr);
+  if (span != nullptr) span = take_located(span, pages, alignment);
   if (span == nullptr) return nullptr;
   put_in_run(span);
   // It may have come out longer than was asked for.
@@ -108,7 +108,7 @@ Span* SpanStore::take_for_run(PageId at, PageCount most) {
     count_growth(at, span->pages);
     mark_dirty(at, span->pages);
   }
-  Span* const taken = take_located(span, min(span->pages, most), {1}, Paging::kSmall, nullptr, Held::kAlready);
+  Span* const taken = take_located(span, min(span->pages, most), {1}, Held::kAlready);
   taken->grew = taken->grew || backs_all;
   // Without a record for the rest it came out longer.
   if (taken->pages > most) {

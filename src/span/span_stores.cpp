@@ -26,8 +26,8 @@ bool SpanStores::make_next() {
   const size_t number = made();
   void* const memory = arena_.allocate(sizeof(SpanStore));
   if (memory == nullptr) return false;
-  auto* const store = ::new (InPlace{memory})
-      SpanStore(arena_, page_map_, gauge_, footprint_, totals_, bounds_, static_cast<uint8_t>(number));
+  auto* const store =
+      ::new (InPlace{memory}) SpanStore(arena_, page_map_, footprint_, totals_, bounds_, static_cast<uint8_t>(number));
   hold_with(making_, store->lock());
   others_[number - 1].store(store, kRelease);
   totals_.stores.store(number + 1, kRelease);

@@ -6,7 +6,7 @@
 //   span ──► the store that its chunk belongs to, to which it comes back
 //
 // A store is made when the first heap comes that has it for its home, so that a process of few threads has few. Stores
-// share the page map, the gauge, the footprint and the bounds on what is kept. What is dirty in one serves the heaps of
+// share the page map, the footprint and the bounds on what is kept. What is dirty in one serves the heaps of
 // all before any takes new memory; where the OS refuses a store, the clean pages of the others serve too. Runs of more
 // than a chunk lie in the first store, whichever the heap: they are long to fill, and would not fit into what several
 // stores keep each for itself.
@@ -24,7 +24,6 @@
 #include "base/atomic.h"
 #include "base/lock.h"
 #include "span/footprint.h"
-#include "span/huge_page_gauge.h"
 #include "span/keeping.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
@@ -38,12 +37,11 @@ class SpanStores {
   // How many processors have a store of their own together.
   static constexpr size_t kProcessors = 4;
 
-  constexpr SpanStores(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge, Footprint& footprint)
+  constexpr SpanStores(MetaArena& arena, PageMap& page_map, Footprint& footprint)
       : arena_(arena),
         page_map_(page_map),
-        gauge_(gauge),
         footprint_(footprint),
-        first_(arena, page_map, gauge, footprint, totals_, bounds_) {}
+        first_(arena, page_map, footprint, totals_, bounds_) {}
 
   // At most so many stores, 1 to kMost; no less than there are. Called before any thread but the first uses them.
   void bound(size_t stores) { most_ = static_cast<uint8_t>(clamp<size_t>(stores, made(), kMost)); }
@@ -138,7 +136,6 @@ class SpanStores {
   // What every slow operation reads, and hardly any thread writes.
   alignas(kCacheLine) MetaArena& arena_;
   PageMap& page_map_;
-  HugePageGauge& gauge_;
   Footprint& footprint_;
   KeptBounds bounds_;
   uint8_t most_ = 1;

@@ -11,8 +11,7 @@ namespace {
 uintptr_t line_of(const void* word) { return address_of(word) / kCacheLine; }
 
 // A part that begins a line shares none with the one before.
-static_assert(alignof(MetaArena) == kCacheLine && alignof(PageMap) == kCacheLine &&
-              alignof(HugePageGauge) == kCacheLine && alignof(SpanStore) == kCacheLine &&
+static_assert(alignof(MetaArena) == kCacheLine && alignof(PageMap) == kCacheLine && alignof(SpanStore) == kCacheLine &&
               alignof(SpanStores) == kCacheLine && alignof(MappingStore) == kCacheLine &&
               alignof(HeapRegistry) == kCacheLine && alignof(ArrayStore) == kCacheLine &&
               alignof(ThreadCacheList) == kCacheLine && alignof(BackgroundThread) == kCacheLine);

@@ -105,7 +105,7 @@ class ScarceStore {
 
   OwnSpans own_;
   Atomic<size_t> grown_{0};
-  MappingStore large_{own_.arena, own_.gauge, grown_, own_.footprint};
+  MappingStore large_{own_.arena, grown_, own_.footprint};
   std::vector<Span*> taken_;
   std::unique_ptr<SystemCallHook> refuses_;
   size_t refused_ = 0;

@@ -37,19 +37,6 @@ TEST(GivenLatelyTest, AStreamCountsAsOfItsEnd) {
   EXPECT_EQ(given.took(5, 1900), 2u);
 }
 
-TEST(GivenLatelyTest, OrAsOfItsBeginning) {
-  GivenLately given;
-  given.gave_more(1, 100);
-  given.gave_more(2, 1000);
-  EXPECT_EQ(given.left(1100), 3u);
-  EXPECT_EQ(given.left(1101), 0u);
-  given.gave_more(4, 1900);
-  EXPECT_EQ(given.left(2900), 4u);
-  EXPECT_EQ(given.took(3, 2900), 3u);
-  given.gave(0, 2900);
-  EXPECT_EQ(given.left(3900), 1u) << "each renews it if it is said to";
-}
-
 TEST(GivenLatelyTest, TheSpanStoreCountsWhatGoesForItsAge) {
   OwnSpans own;
   set_retention(own.stores.bounds(), {SIZE_MAX, 0});

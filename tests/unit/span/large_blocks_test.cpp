@@ -13,7 +13,7 @@ namespace snug::unit {
 namespace {
 
 struct OwnBlocks : OwnSpans {
-  MappingStore mappings{arena, gauge, stores.bytes_grown(), footprint};
+  MappingStore mappings{arena, stores.bytes_grown(), footprint};
   LargeBlocks blocks{stores, mappings};
 
   size_t runs() { return spans.statistics().runs; }

@@ -122,10 +122,9 @@ class LargeProgram {
   }
 
   MetaArena arena_;
-  HugePageGauge gauge_ = unit::compares_none();
   Atomic<size_t> grown_{0};
   Footprint footprint_{arena_};
-  MappingStore large_{arena_, gauge_, grown_, footprint_};
+  MappingStore large_{arena_, grown_, footprint_};
   std::mt19937_64 random_;
   std::vector<Live> live_;
 };

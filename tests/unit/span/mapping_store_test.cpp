@@ -120,14 +120,12 @@ long pages_collapsed() {
   return 0;
 }
 
-// A block of 9 MiB that is about to grow: its last huge page, if it begins at such a page's boundary, is half beyond
-// it.
+// A block of 9 MiB that is about to grow.
 class MappingStorePagingTest : public MappingStoreTest {
  protected:
   void SetUp() override {
     if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
     block = static_cast<char*>(large.allocate({.size = 9 * kMiB, .will_grow = true}));
-    boundary = round_up(address_of(block) + 9 * kMiB, kChunkSize) - address_of(block);
     // Small pages are small ones even where the system makes all large blocks huge.
     os::prefer_small_pages(block, 18 * kMiB);
     block[9 * kMiB - 1] = 1;
@@ -138,60 +136,34 @@ class MappingStorePagingTest : public MappingStoreTest {
   }
   void grow(size_t size) { EXPECT_EQ(large.resize(block, size), block); }
   // One, unless the kernel has made small pages into huge ones in the background meanwhile, as it may at any time.
-  size_t pages_before_boundary() {
-    const size_t pages = unit::held_pages(block, boundary);
+  size_t pages_held() {
+    const size_t pages = unit::held_pages(block, 13 * kMiB);
     return pages > 1 && pages_collapsed() != collapsed_before ? 1 : pages;
   }
-  size_t pages_behind_boundary() { return unit::held_pages(block + boundary, 13 * kMiB - boundary); }
 
   char* block = nullptr;
-  size_t boundary = 0;
   const long collapsed_before = pages_collapsed();
 };
 
-TEST_F(MappingStorePagingTest, GrowthTouchesTheHugePageThatItReaches) {
+TEST_F(MappingStorePagingTest, GrowthAsksForHugePagesAndTouchesNone) {
   grow(13 * kMiB);
-  EXPECT_EQ(pages_before_boundary(), 1u);
-  EXPECT_NE(pages_behind_boundary(), 0u);
+  EXPECT_TRUE(asks_for_huge_pages(block));
+  EXPECT_EQ(pages_held(), 1u);
 }
 
-TEST_F(MappingStorePagingTest, GrowthInsideAHugePageTouchesNothing) {
-  if (boundary == 9 * kMiB) GTEST_SKIP() << "the block ends at a boundary";
-  grow(boundary);
-  EXPECT_EQ(pages_before_boundary(), 1u);
-}
-
-TEST_F(MappingStorePagingTest, GrowthComparesWithSmallPages) {
-  say_dear(gauge);
-  grow(13 * kMiB);
-  EXPECT_FALSE(gauge.compares());
-  EXPECT_EQ(pages_before_boundary(), 1u);
-  EXPECT_EQ(pages_behind_boundary(), 64 * kKiB / os::page_size());
-}
-
-TEST_F(MappingStorePagingTest, ABlockThatHadHugePagesComparesWithSmallOnes) {
-  grow(boundary);
-  block[boundary - 1] = 1;
-  say_dear(gauge);
-  grow(13 * kMiB);
-  EXPECT_FALSE(gauge.compares());
-  EXPECT_EQ(pages_behind_boundary(), 64 * kKiB / os::page_size());
-}
-
-// The advice is a system call: not one for each step of a block that grows with nothing to compare it with.
+// The advice is a system call: not one for each step of a block that grows.
 TEST_F(MappingStorePagingTest, GrowthAdvisesOnce) {
-  say_dear(gauge);
-  grow(9 * kMiB + os::page_size());
-  os::prefer_huge_pages(block, 18 * kMiB);
-  grow(9 * kMiB + 2 * os::page_size());
-  ASSERT_TRUE(gauge.compares());
-  EXPECT_TRUE(asks_for_huge_pages(block)) << "somebody has advised against huge pages again";
+  grow(11 * kMiB);
+  os::prefer_small_pages(block, 18 * kMiB);
+  grow(13 * kMiB);
+  EXPECT_FALSE(asks_for_huge_pages(block)) << "somebody has advised again";
 }
 
-TEST_F(MappingStorePagingTest, GrowthDuringAPauseTouchesNothing) {
-  make_pause(gauge);
+TEST_F(MappingStorePagingTest, AShortBlockInItsPlaceHasSmallPagesAgain) {
   grow(13 * kMiB);
-  EXPECT_EQ(unit::held_pages(block, 13 * kMiB), 1u);
+  free(block);
+  block = allocate(3 * kMiB);
+  EXPECT_FALSE(asks_for_huge_pages(block));
 }
 
 TEST_F(MappingStoreTest, WhatWillGrowGetsRoomAtOnce) {

@@ -33,10 +33,9 @@ class FreshMappingStoreTest : public testing::Test {
   size_t kept() { return large.statistics().bytes_kept; }
 
   MetaArena arena;
-  HugePageGauge gauge = compares_none();
   Atomic<size_t> grown{0};
   Footprint footprint{arena};
-  MappingStore large{arena, gauge, grown, footprint};
+  MappingStore large{arena, grown, footprint};
 };
 
 // A store that has learnt to keep 64 MiB, and is empty.

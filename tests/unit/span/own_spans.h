@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "base/atomic.h"
-#include "os/clock.h"
 #include "os/memory.h"
 #include "span/keeping.h"
 #include "span/meta_arena.h"
@@ -23,24 +22,9 @@ inline void set_retention(KeptBounds& bounds, Retention retention) {
   bounds.set(retention.bytes, retention.bytes, 0, retention.milliseconds);
 }
 
-// Whatever memory costs on this machine today, no huge page is compared but those that a test says are.
-constexpr HugePageGauge compares_none() { return HugePageGauge(UINT64_MAX); }
-// A huge page has taken long, and is to be compared.
-inline void say_dear(HugePageGauge& gauge) {
-  for (int i = 0; i < 2; ++i) gauge.note_huge(UINT64_MAX);
-}
-// And small ones to take next to nothing, again and again, so that the pause is the longest.
-inline void make_pause(HugePageGauge& gauge) {
-  for (uint32_t i = 10; i-- != 0;) {
-    say_dear(gauge);
-    gauge.note_small(1, kChunkSize, os::milliseconds() - i * HugePageGauge::kLongestPause);
-  }
-}
-
-// Both are needed for a huge page by the clock.
 inline bool os_knows_huge_pages() {
   void* probe = os::map(kChunkSize, kChunkSize);
-  const bool known = probe != nullptr && os::prefer_huge_pages(probe, kChunkSize) && os::back(probe, os::page_size());
+  const bool known = probe != nullptr && os::prefer_huge_pages(probe, kChunkSize);
   if (probe != nullptr) os::release(probe, kChunkSize);
   return known;
 }
@@ -48,9 +32,8 @@ inline bool os_knows_huge_pages() {
 struct OwnSpans {
   MetaArena arena;
   PageMap page_map;
-  HugePageGauge gauge = compares_none();
   Footprint footprint{arena};
-  SpanStores stores{arena, page_map, gauge, footprint};
+  SpanStores stores{arena, page_map, footprint};
   SpanStore& spans = stores.at(0);
 
   OwnSpans() {

@@ -1,14 +1,11 @@
-// Which chunks the span store asks huge pages for, by what they cost.
+// Which chunks the span store asks huge pages for, and what of them goes back.
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "os/held_pages.h"
 #include "os/memory.h"
-#include "os/process.h"
 #include "span/own_spans.h"
 
 namespace snug {
@@ -26,12 +23,6 @@ class SpanStorePagingTest : public testing::Test {
   Span* wish(PageCount pages) { return own.spans.allocate(pages, {1}, Paging::kHuge); }
   Paging paging(const Span* span) { return own.page_map.chunk(span->first).paging; }
   bool has_memory(const Span* span) { return unit::held_pages(own.start_of(span), kPageSize) != 0; }
-  bool is_resident(const Span* span) {
-    const size_t bytes = span->pages.bytes();
-    return unit::held_pages(own.start_of(span), bytes) == bytes / os::page_size();
-  }
-  // Huge pages are dear, for as long as a test takes.
-  void find_dear() { unit::make_pause(own.gauge); }
 
   unit::OwnSpans own;
 };
@@ -41,50 +32,9 @@ TEST_F(SpanStorePagingTest, AWishIsGranted) {
   EXPECT_EQ(paging(own.spans.allocate({4})), Paging::kSmall);
 }
 
-TEST_F(SpanStorePagingTest, TheFirstSpanOfAHugePageIsTouched) { EXPECT_TRUE(has_memory(wish({4}))); }
-
-TEST_F(SpanStorePagingTest, SoIsThatOfEachFurtherOne) {
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(has_memory(wish(kWhole)));
-}
-
-TEST_F(SpanStorePagingTest, WhatWasComparedIsDirty) {
-  unit::say_dear(own.gauge);
-  Span* span = wish({4});
-  EXPECT_TRUE(span->backed);
-  own.spans.free(span, {1});
-  EXPECT_EQ(own.spans.statistics().bytes_dirty, 4 * kPageSize);
-}
-
-TEST_F(SpanStorePagingTest, ADearOneIsComparedWithSmallPages) {
-  unit::say_dear(own.gauge);
-  Span* span = wish({4});
-  EXPECT_EQ(paging(span), Paging::kSmall);
-  EXPECT_TRUE(is_resident(span));
-  EXPECT_FALSE(own.gauge.compares());
-}
-
-TEST_F(SpanStorePagingTest, WhoWantsSmallPagesComparesNothing) {
-  unit::say_dear(own.gauge);
-  EXPECT_FALSE(is_resident(own.spans.allocate({4})));
-  EXPECT_TRUE(own.gauge.compares());
-}
-
-TEST_F(SpanStorePagingTest, BackedMemoryComparesNothing) {
-  own.free_touched(own.spans.allocate({4}));
-  unit::say_dear(own.gauge);
-  EXPECT_TRUE(wish({4})->backed);
-  EXPECT_TRUE(own.gauge.compares());
-}
-
-TEST_F(SpanStorePagingTest, DearOnesAreNotAskedFor) {
-  find_dear();
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(paging(wish(kWhole)), Paging::kSmall);
-}
-
-TEST_F(SpanStorePagingTest, WhatIsLeftOfADearOneIsUsed) {
-  Span* first = wish({4});
-  unit::say_dear(own.gauge);
-  EXPECT_EQ(wish({4})->first, first->first + PageCount{4});
+// What a program takes and never writes costs no memory.
+TEST_F(SpanStorePagingTest, AWishTouchesNothing) {
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(has_memory(wish(kWhole)));
 }
 
 TEST_F(SpanStorePagingTest, NoHugePageIsBrokenForWhatIsFreedToTheOs) {
@@ -122,45 +72,6 @@ TEST_F(SpanStorePagingTest, PartsOfAHugePageThatHasFilledAgainDoNotAge) {
   EXPECT_FALSE(own.spans.ages());
 }
 
-TEST_F(SpanStorePagingTest, WhatHasJustGoneBackIsTakenInHugePagesAtAnyPrice) {
-  std::vector<Span*> spans;
-  for (int i = 0; i < 3; ++i) spans.push_back(own.spans.allocate(kWhole));
-  std::vector<Paging> given;
-  // What a busy machine held up for a second says nothing: again then.
-  for (uint32_t began = 0, took = UINT32_MAX; took > GivenLately::kSoon; took = os::milliseconds() - began) {
-    for (Span* span : std::exchange(spans, {})) own.free_touched(span);
-    given.clear();
-    began = os::milliseconds();
-    own.spans.trim(0);
-    for (int i = 0; i < 3; ++i) {
-      find_dear();
-      spans.push_back(wish(kWhole));
-      given.push_back(paging(spans.back()));
-    }
-  }
-  EXPECT_EQ(given, std::vector<Paging>(3, Paging::kHuge));
-  find_dear();
-  EXPECT_EQ(paging(wish(kWhole)), Paging::kSmall) << "no more than has gone";
-}
-
-TEST_F(SpanStorePagingTest, WhatWentBackLongAgoStaysForgotten) {
-  Span* spans[] = {own.spans.allocate(kWhole), own.spans.allocate(kWhole)};
-  for (Span* span : spans) own.free_touched(span);
-  own.spans.trim(0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(GivenLately::kSoon + 100));
-  EXPECT_EQ(paging(wish(kWhole)), Paging::kHuge) << "recommended";
-  find_dear();
-  EXPECT_EQ(paging(wish(kWhole)), Paging::kSmall);
-}
-
-TEST_F(SpanStorePagingTest, WhatWentBackLongAgoIsForgotten) {
-  own.free_touched(own.spans.allocate(kWhole));
-  own.spans.trim(0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(GivenLately::kSoon + 100));
-  find_dear();
-  EXPECT_EQ(paging(wish(kWhole)), Paging::kSmall);
-}
-
 // Two chunks are emptied, of one paging each, where one may be kept.
 class SpanStorePagingPurgeTest : public SpanStorePagingTest {
  protected:
@@ -191,13 +102,6 @@ TEST_F(SpanStorePagingPurgeTest, AHugePageGoesBeforeSmallOnes) {
   free_both();
   EXPECT_FALSE(holds(huge_start));
   EXPECT_TRUE(holds(small_start));
-}
-
-TEST_F(SpanStorePagingPurgeTest, ADearOneIsKeptBeforeSmallOnes) {
-  find_dear();
-  free_both();
-  EXPECT_TRUE(holds(huge_start));
-  EXPECT_FALSE(holds(small_start));
 }
 
 }  // namespace
