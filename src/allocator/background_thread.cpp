@@ -173,6 +173,7 @@ void BackgroundThread::after_fork_in_child() {
   is_unjoined_ = false;
   hands_.unlock_after_fork();
   refused_.has_been.store(false, kRelaxed);
+  round_ends_.store(0, kRelaxed);  // the fork may have come within a round
   forking_.store(false, kRelaxed);
 }
 

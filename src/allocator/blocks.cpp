@@ -19,12 +19,13 @@ namespace snug {
 namespace {
 
 // Frees that a thread makes without a cache before it gets one: more than glibc makes at the very end of a thread,
-// fewer than a thread makes that does nothing but free.
+// behind the destructor that would end a cache; fewer than a thread makes that does nothing but free.
 constexpr uint16_t kFreesWithoutCache = 256;
 
 ThreadCache* cache_for_free() {
   ThreadState& state = thread_state;
   if (state.cache != nullptr || state.ended) return state.cache;
+  if (state.frees == 0 && !allocator.caches.hear_of_end()) return nullptr;
   return ++state.frees < kFreesWithoutCache ? nullptr : thread_cache();
 }
 

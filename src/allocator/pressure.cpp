@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/pause.h"
+#include "os/uncancelled.h"
 #include "thread/thread_state.h"
 
 namespace snug {
@@ -63,7 +64,10 @@ bool Pressure::ask(const snug_pressure& pressure) {
     }
     asked_.fetch_add(1, kRelaxed);
     thread_state.asked = static_cast<uint8_t>(i + 1);
-    any = callback(&pressure, argument) != 0 || any;
+    {
+      const os::Uncancelled uncancelled;  // or the place would count the thread for ever
+      any = callback(&pressure, argument) != 0 || any;
+    }
     thread_state.asked = 0;
     const LockGuard guard(lock_);
     Watcher& watcher = watchers_[i];

@@ -6,6 +6,7 @@
 #include "base/fatal.h"
 #include "checked/call_stack.h"
 #include "os/clock.h"
+#include "os/uncancelled.h"
 #include "thread/head_table.h"
 #include "thread/thread_cache.h"
 #include "unwind/known_rules.h"
@@ -38,6 +39,7 @@ void tell_freed(const Sample& was) {
   ErrnoKeeper keeper;
   Trays* const trays = trays_for_sample();
   if (trays != nullptr) trays->is_inside = true;
+  const os::Uncancelled uncancelled;
   was.sampler->freed(was.sampler->context, was.tag, const_cast<void*>(was.block));
   if (trays != nullptr) leave_hook();
 }
@@ -55,6 +57,7 @@ SNUG_NOINLINE void keep_sample(void* block, size_t size, double weight, const vo
   const snug_sampler* const sampler = allocator.profile.sampler();
   if (sampler != nullptr && sampler->sampled != nullptr) {
     const snug_sample told{block, size, weight};
+    const os::Uncancelled uncancelled;  // or the block would be lost
     sample.tag = sampler->sampled(sampler->context, &told);
     sample.sampler = sampler;
   }

@@ -11,6 +11,7 @@ class OwnerCounter {
  public:
   void add(uint64_t amount) { value_.store(get() + amount, kRelaxed); }
   void subtract(uint64_t amount) { value_.store(get() - amount, kRelaxed); }
+  void reset() { value_.store(0, kRelaxed); }
   uint64_t get() const { return value_.load(kRelaxed); }
 
  private:

@@ -2,31 +2,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 
 #include "allocator/statistics.h"
 #include "c_interface/c_functions.h"
+#include "os/uncancelled.h"
 
 namespace snug {
-namespace {
-
-// Disables cancellation, as writing to a stream is a cancellation point.
-class Uncancelled {
- public:
-  Uncancelled() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~Uncancelled() { ::pthread_setcancelstate(before_, nullptr); }
-  Uncancelled(const Uncancelled&) = delete;
-  Uncancelled& operator=(const Uncancelled&) = delete;
-
- private:
-  int before_ = 0;
-};
-
-}  // namespace
 
 int write_malloc_info(int options, FILE* stream) {
   if (options != 0) return answer(EINVAL);
-  const Uncancelled uncancelled;
+  const os::Uncancelled uncancelled;  // writing to a stream is a point of cancellation
   const snug_stats stats = gather_statistics();
   fprintf(stream, "<malloc version=\"snug-%s\">\n", snug_version());
   fprintf(stream, "<total type=\"inuse\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats.blocks_in_use,

@@ -17,6 +17,7 @@
 #include "base/system_call.h"
 #include "os/input_file.h"
 #include "os/process.h"
+#include "os/uncancelled.h"
 
 namespace snug::os {
 namespace {
@@ -95,10 +96,8 @@ bool is_real_time() {
 }
 
 void join_thread(pthread_t thread) {
-  int before = 0;
-  ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  const Uncancelled uncancelled;
   ::pthread_join(thread, nullptr);
-  ::pthread_setcancelstate(before, nullptr);
 }
 
 void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); }

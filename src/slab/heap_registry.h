@@ -103,7 +103,7 @@ class HeapRegistry {
   bool grant_extra(size_t bytes);
   void return_extra(size_t bytes) { extra_.fetch_sub(bytes, kRelaxed); }
 
-  // Called when a thread has taken blocks out of its heap, under the heap's lock: it may sleep with them in its cache.
+  // Called when a thread's cache has changed, under the heap's lock: it may sleep with what is in there.
   void note_use() {
     if (wake_event_ != nullptr) [[unlikely]]
       wake_event_->remind();

@@ -47,8 +47,8 @@ class BasicCacheRevocation {
   void take_all() {
     if (await_others()) take();
   }
-  // Shuts off the caches of threads that have allocated nothing since the last call, and empties those that an earlier
-  // call has shut off.
+  // Shuts off the caches of threads that have been still since the last call, and empties those that an earlier call
+  // has shut off.
   void take_still() {
     if (!begin()) return;
     const uint32_t now = Clock::milliseconds();
@@ -61,8 +61,8 @@ class BasicCacheRevocation {
     });
     end();
   }
-  // True if a thread has allocated since its cache was last shut off, a cache is shut off now, or another thread is
-  // taking from caches.
+  // True if a thread has moved since its cache was last shut off, a cache is shut off now, or another thread is taking
+  // from caches.
   bool ages() {
     if (!begin()) return true;
     bool any = false;

@@ -23,6 +23,7 @@ constexpr size_t kFirstBytes = kBatchBytes / 2;
 // Groups of shared blocks taken at once: a thread that does little should not hold what other threads could use.
 constexpr size_t kSharedGroups = 4;
 constexpr size_t kMostShared = kSharedGroups * kMostLineGroup;
+static_assert(kMostShared <= ArrayStore::kLeastPlaces, "a first array has places for all of them");
 
 // Up to so many blocks of a class may lie unused in a cache: no array is shorter, and scavenging leaves them.
 constexpr size_t kFewBlocks = ArrayStore::kLeastPlaces;
@@ -134,6 +135,7 @@ void ThreadCache::overflow(size_t size_class, void* block) {
   }
   array.seen = kMoved;
   head.put(block);
+  registry_.note_use();
   scavenge_as_due();
 }
 
@@ -327,7 +329,7 @@ size_t ThreadCache::cached(size_t size_class) const {
   const size_t tray = tray_of(registry_.table(), size_class);
   const size_t in_tray = tray != 0 ? state_->heads[tray].held() : 0;
   const size_t held = count(size_class) + load_shared(arrays_[size_class].pending) + in_tray;
-  return held > ArrayStore::kMostPlaces ? 0 : held;
+  return held > ArrayStore::kMostPlaces + Trays::kMost ? 0 : held;
 }
 
 uint64_t ThreadCache::allocations() const { return load_shared(state_->allocations); }

@@ -94,6 +94,11 @@ class alignas(64) ThreadCache : public HeapCache {
 
   // In the child of a fork, where the thread and its TLS are gone: uses a copy of its state from now on.
   void continue_with(ThreadState* copy) { state_ = copy; }
+  // There, too: refills and flushes were the parent's.
+  void forget_counts() {
+    refills_.reset();
+    flushes_.reset();
+  }
 
   // For another thread that holds the lock of the heap, which is in CacheRevocation; one thread at a time.
   // raise_bases() shuts the owner off from the blocks in its arrays; true if there are any. Once the owner's earlier
@@ -114,12 +119,12 @@ class alignas(64) ThreadCache : public HeapCache {
     heap_.lock().assume_held();
     raised_at_ = now;
   }
-  // For the same thread: true if the owner has allocated nothing since this was last called.
+  // For the same thread: true if the owner has done nothing that is seen here since this was last called.
   bool has_been_still();
-  // True if the owner has allocated since its bases were last raised.
+  // True if it has since its bases were last raised.
   bool has_moved() const {
     heap_.lock().assume_held();
-    return allocations() != allocations_raised_;
+    return steps() != steps_raised_;
   }
 
   // For another thread that holds the lock of the heap: true if the block is in the array or the tray of its class. Its
@@ -210,6 +215,9 @@ class alignas(64) ThreadCache : public HeapCache {
   void send_all_home() SNUG_REQUIRES(heap_.lock());
   void drop_arrays() SNUG_REQUIRES(heap_.lock());  // thread_cache_closing.cpp
   size_t count(size_t size_class) const;
+  // What tells whether the owner does anything: its allocations, and its slow operations, as a thread that only frees
+  // allocates nothing. Frees for which its arrays have room are not seen: nothing counts them.
+  uint64_t steps() const SNUG_REQUIRES(heap_.lock()) { return allocations() + slow_operations_; }
 
   SlabHeap& heap_;
   HeapRegistry& registry_;
@@ -225,12 +233,12 @@ class alignas(64) ThreadCache : public HeapCache {
   size_t last_emptied_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // the class that was emptied last while the thread drains
   bool drains_ SNUG_GUARDED_BY(heap_.lock()) = false;      // until refills have offset all that was sent home
   bool is_closed_ SNUG_GUARDED_BY(heap_.lock()) = false;
-  bool is_raised_ SNUG_GUARDED_BY(heap_.lock()) = false;           // some array's `raised` is not 0
-  bool is_pending_ SNUG_GUARDED_BY(heap_.lock()) = false;          // some array's `pending` is not 0
-  uint64_t allocations_seen_ SNUG_GUARDED_BY(heap_.lock()) = 0;    // at the last call of has_been_still()
-  uint64_t allocations_raised_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // when the bases were last raised
-  uint32_t raised_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;           // milliseconds: when the bases were last raised
-  uint32_t slow_operations_ SNUG_GUARDED_BY(heap_.lock()) = 0;
+  bool is_raised_ SNUG_GUARDED_BY(heap_.lock()) = false;     // some array's `raised` is not 0
+  bool is_pending_ SNUG_GUARDED_BY(heap_.lock()) = false;    // some array's `pending` is not 0
+  uint64_t steps_seen_ SNUG_GUARDED_BY(heap_.lock()) = 0;    // at the last call of has_been_still()
+  uint64_t steps_raised_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // when the bases were last raised
+  uint32_t raised_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;     // milliseconds: when the bases were last raised
+  uint64_t slow_operations_ SNUG_GUARDED_BY(heap_.lock()) = 0;
   uint32_t scavenged_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // milliseconds
   uint32_t thread_number_ = 0;
   OwnerCounter refills_;

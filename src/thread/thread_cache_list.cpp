@@ -28,6 +28,22 @@ ThreadCache* ThreadCacheList::start() {
   return state.cache;
 }
 
+bool ThreadCacheList::hear_of_end() {
+  if (!has_key()) return false;
+  ThreadState& state = thread_state;
+  // libc may allocate here, and this may be behind the thread's last destructor: no cache may begin.
+  state.ended = true;
+  const bool is_heard_of = ::pthread_setspecific(key_, &state) == 0;
+  state.ended = false;
+  return is_heard_of;
+}
+
+bool ThreadCacheList::end_of(void* value) {
+  if (value != &thread_state) return end(static_cast<ThreadCache*>(value)), true;
+  thread_state.ended = true;
+  return false;
+}
+
 void ThreadCacheList::number_own() {
   if (numbers_threads_ && thread_state.cache != nullptr) thread_state.cache->set_thread_number(os::thread_number());
 }
@@ -89,7 +105,13 @@ void ThreadCacheList::count_anew() {
   ended_ = {};
   Key expected = Key::kBeingMade;  // by a thread that is not here
   key_state_.compare_exchange_strong(expected, Key::kNone, kRelaxed);
-  store_shared(thread_state.allocations, uint64_t{0});
+  forget_counts(thread_state);
+}
+
+// A cache of a thread of the parent's begins to count anew.
+void ThreadCacheList::forget_counts(ThreadState& state) {
+  store_shared(state.allocations, uint64_t{0});
+  if (state.cache != nullptr) state.cache->forget_counts();
 }
 
 void ThreadCacheList::orphan_others() {
@@ -102,7 +124,7 @@ void ThreadCacheList::orphan_others() {
       void* const copy = lasting != nullptr ? lasting->bytes : brief.bytes;
       memcpy(copy, &cache->state(), sizeof(ThreadState));
       cache->continue_with(static_cast<ThreadState*>(copy));
-      store_shared(static_cast<ThreadState*>(copy)->allocations, uint64_t{0});
+      forget_counts(*static_cast<ThreadState*>(copy));
       caches_.remove(cache);
       count_caches(-1);
       if (lasting != nullptr) {

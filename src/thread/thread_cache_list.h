@@ -48,9 +48,9 @@ class ThreadCacheList {
   constexpr ThreadCacheList(MetaArena& arena, HeapRegistry& registry, ArrayStores& arrays)
       : registry_(registry), arrays_(arrays), records_(arena), states_(arena) {}
 
-  // `thread_ends` is called with the cache of an ending thread, and calls end(). False if the OS refuses. To be called
-  // before any cache begins, without a lock: an interposer may stand before libc's function, and allocate. Until it has
-  // returned, threads have no caches.
+  // `thread_ends` is called in an ending thread that has a cache, or has been heard of, and calls end_of(). False if
+  // the OS refuses. To be called before any cache begins, without a lock: an interposer may stand before libc's
+  // function, and allocate. Until it has returned, threads have no caches.
   bool make_key(void (*thread_ends)(void*));
   bool has_key() const { return key_state_.load(kAcquire) == Key::kMade; }
   void open(const CacheLimits& limits) { limits_ = limits; }
@@ -62,8 +62,11 @@ class ThreadCacheList {
 
   // The calling thread's cache, made if there is none; null if it can have none.
   ThreadCache* start();
-  // Called in the ending thread: flushes the cache, gives its arrays on, and abandons the heap if no other thread has
-  // it.
+  // For a thread without a cache: from its end on it gets none. False if its end would not be heard of.
+  bool hear_of_end();
+  // Called in the ending thread, with what `thread_ends` got. True if that is a cache, which end() ends.
+  bool end_of(void* value);
+  // Flushes the cache, gives its arrays on, and abandons the heap if no other thread has it.
   void end(ThreadCache* cache);
 
   // The next two are for the child of a fork, where no other thread runs, so that they need not take the thread cache
@@ -117,6 +120,7 @@ class ThreadCacheList {
   // no heap's lock; a fork waits for it.
   void reap_orphan() SNUG_EXCLUDES(lock_);
   void leave(ThreadCache* cache);
+  static void forget_counts(ThreadState& state);
   void recycle(ThreadCache* cache) SNUG_REQUIRES(lock_);
 
   // Every refill reads these, and every thread that begins.

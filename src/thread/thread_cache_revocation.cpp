@@ -9,7 +9,7 @@
 namespace snug {
 bool ThreadCache::raise_bases() {
   heap_.lock().assume_held();
-  allocations_raised_ = allocations();
+  steps_raised_ = steps();
   for (size_t c = 1; c < kMaxClasses; ++c) {
     Array& array = arrays_[c];
     if (array.places == 0 || array.pending != 0) continue;
@@ -74,9 +74,9 @@ void ThreadCache::lower_bases() {
 
 bool ThreadCache::has_been_still() {
   heap_.lock().assume_held();
-  const uint64_t now = allocations();
-  const bool still = now == allocations_seen_;
-  allocations_seen_ = now;
+  const uint64_t now = steps();
+  const bool still = now == steps_seen_;
+  steps_seen_ = now;
   return still;
 }
 

@@ -2,6 +2,7 @@
 #include "allocator/pressure.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cerrno>
@@ -71,6 +72,32 @@ TEST(Pressure, RefusesWhatItCannotKeep) {
   pressure.ask(at(SNUG_PRESSURE_SOFT));
   EXPECT_EQ(counters[3].calls, 0);
   EXPECT_EQ(counters.back().calls, 1);
+}
+
+// A thread that has been cancelled, and whatever it calls would end it.
+TEST(Pressure, ACancelledThreadComesOutOfTheCallback) {
+  struct Asked {
+    Pressure pressure;
+    bool has_come_out = false;
+  } asked;
+  const auto is_point_of_cancellation = [](const snug_pressure*, void*) {
+    pthread_testcancel();
+    return 0;
+  };
+  asked.pressure.watch(is_point_of_cancellation, nullptr, SNUG_PRESSURE_ALL);
+  const auto ask = [](void* to) -> void* {
+    pthread_cancel(pthread_self());
+    static_cast<Asked*>(to)->pressure.ask(at(SNUG_PRESSURE_HARD));
+    static_cast<Asked*>(to)->has_come_out = true;
+    pthread_testcancel();
+    return nullptr;
+  };
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, nullptr, ask, &asked), 0);
+  void* result = nullptr;
+  pthread_join(thread, &result);
+  EXPECT_TRUE(asked.has_come_out);
+  EXPECT_EQ(result, PTHREAD_CANCELED) << "it is cancelled all the same, afterwards";
 }
 
 TEST(Pressure, IsNotCalledInsideItself) {

@@ -77,6 +77,20 @@ TEST_F(CacheRevocationTest, TakesFromThoseWhoHaveBeenStill) {
   EXPECT_TRUE(reach.ages());
 }
 
+// A consumer of what others have allocated.
+TEST_F(CacheRevocationTest, TakesFromThoseWhoOnlyFree) {
+  std::vector<void*> blocks = own.take(heap, small, 200);
+  CacheRevocation reach(own.registry);
+  for (int rounds = 0; rounds < 2; ++rounds) {
+    for (int i = 0; i < 100; ++i) put(small, blocks.back()), blocks.pop_back();
+    ASSERT_NE(cache.cached(small), 0u);
+    EXPECT_TRUE(reach.ages());
+    for (int looks = 0; looks < 3; ++looks) look(reach);
+    EXPECT_EQ(cache.cached(small), 0u) << "in round " << rounds;
+    EXPECT_FALSE(reach.ages());
+  }
+}
+
 TEST_F(CacheRevocationTest, WhatIsShutOffIsTakenAfterAWhileAndNotBefore) {
   put_many(small, take_many(small, 100));
   CacheRevocation reach(own.registry);

@@ -61,6 +61,20 @@ TEST_F(ThreadCacheListTest, OrphansHoldNothingOnceReaped) {
   gone.join();
 }
 
+TEST_F(ThreadCacheListTest, AChildCountsAnew) {
+  std::barrier begins(2);
+  std::barrier ends(2);
+  std::thread gone([&] { hold_some(begins, ends); });
+  begins.arrive_and_wait();
+  EXPECT_NE(caches.statistics().refills, 0u);
+  caches.count_anew();
+  caches.orphan_others();
+  caches.reap_orphans();
+  EXPECT_EQ(caches.statistics().refills, 0u);
+  ends.arrive_and_wait();
+  gone.join();
+}
+
 TEST_F(ThreadCacheListTest, CheckSeesEachBrokenPart) {
   std::barrier begins(2);
   std::barrier ends(3);
