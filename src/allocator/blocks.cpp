@@ -18,15 +18,13 @@
 namespace snug {
 namespace {
 
-// Frees that a thread makes without a cache before it gets one: more than glibc makes at the very end of a thread,
-// behind the destructor that would end a cache; fewer than a thread makes that does nothing but free.
-constexpr uint16_t kFreesWithoutCache = 256;
-
+// A thread that does nothing but free gets a cache too, once it has made as many frees as the longest array has places:
+// more than glibc makes behind its last destructor, where nothing would end a cache.
 ThreadCache* cache_for_free() {
   ThreadState& state = thread_state;
   if (state.cache != nullptr || state.ended) return state.cache;
   if (state.frees == 0 && !allocator.caches.hear_of_end()) return nullptr;
-  return ++state.frees < kFreesWithoutCache ? nullptr : thread_cache();
+  return ++state.frees < ArrayStore::kMostPlaces ? nullptr : thread_cache();
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 namespace snug {
 namespace {
 
-// A process that may have so much memory keeps the default amounts. One that may have less keeps less in proportion: a
-// 32nd of it in pages and in large blocks each. All threads' caches together have room for a 128th.
-constexpr size_t kEnoughMemory = size_t{2} << 30;
+// The part of its memory, one in so many, that a process keeps at most in pages, and as much in large blocks; and the
+// part that all threads' caches together have room for.
+constexpr size_t kPartKept = 32;
 constexpr size_t kPartInCaches = 128;
 // By default up to so many times `retain` may be kept empty, in pages, as long as no less is in use.
 constexpr size_t kTimesInUse = 4;
@@ -20,7 +20,7 @@ constexpr size_t kPartByAge = 16;
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
   const auto is_set = [set_keys](size_t key) { return has_key(set_keys, key); };
   const auto bounded = [=](size_t key, size_t bytes, size_t times = 1) {
-    return is_set(key) ? bytes : min(bytes * times, memory / (kEnoughMemory / bytes));
+    return is_set(key) ? bytes : min(bytes * times, memory / kPartKept);
   };
   const auto by_age = [=](size_t key, size_t bytes) { return is_set(key) ? bytes : memory / kPartByAge; };
   return {{bounded(kRetain, config.retain), by_age(kRetain, config.retain)},

@@ -1,4 +1,5 @@
 // SlabHeap's refill: from which slabs blocks are taken, and what the pages of new ones are.
+#include "base/at_a_time.h"
 #include "os/memory.h"
 #include "slab/heap_registry.h"
 #include "slab/slab_heap.h"
@@ -11,10 +12,8 @@ constexpr size_t kGrownClass = size_t{512} << 10;
 // Blocks of up to so many OS pages count as written to from end to end, so that a huge page backs hardly more than the
 // program touches. Of larger ones programs often use only a part: a buffer for each connection, say.
 constexpr size_t kPagesUsedWhole = 2;
-// From how many slabs a refill draws at most: each costs a cache miss or two, and one malloc waits for them all. Once
-// kSlabsWithEmpty have given, no empty slab is begun.
-constexpr size_t kSlabsARefill = 8;
-constexpr size_t kSlabsWithEmpty = kSlabsARefill / 4;
+// Once so many slabs have given to a refill, no empty one is begun.
+constexpr size_t kSlabsWithEmpty = kAtATime / 8;
 
 }  // namespace
 
@@ -22,7 +21,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   Bin& bin = bins_[size_class];
   size_t got = 0;
   bool is_fresh = false;
-  for (size_t slabs = 0; got < want && !is_fresh && slabs != kSlabsARefill; ++slabs) {
+  for (size_t slabs = 0; got < want && !is_fresh && slabs != kAtATime; ++slabs) {
     Slab* slab = bin.partial.front();
     if (slab == nullptr) {
       if (got != 0 && (bin.empty.empty() || slabs >= kSlabsWithEmpty)) break;

@@ -149,8 +149,6 @@ class alignas(64) ThreadCache : public HeapCache {
   ListLink<ThreadCache> list_link;
 
  private:
-  // Fewer threads than that leave the rest of what all may have to threads that are yet to come.
-  static constexpr size_t kLeastSharers = 4;
   static constexpr uint16_t kMoved = 0xffff;
   // A class drains when so many bytes of it have gone home and no refill has come. Its array becomes short, since its
   // blocks lie scattered and each keeps a slab from becoming empty. A thread drains when so many bytes of any classes
@@ -183,7 +181,7 @@ class alignas(64) ThreadCache : public HeapCache {
   bool take_untouched(size_t size_class, void** block) SNUG_REQUIRES(heap_.lock());
   size_t take_shared(size_t size_class, void** end) SNUG_EXCLUDES(heap_.lock());
   // How many bytes of room the thread may have: its part of what all may have.
-  size_t most_room() const { return min(limits_.budget, limits_.all / max(kLeastSharers, caches_.load(kRelaxed))); }
+  size_t most_room() const { return min(limits_.budget, limits_.all / max<size_t>(1, caches_.load(kRelaxed))); }
   // True if the thread may not have so many bytes of room more, beside a block of each class, which it always may.
   bool exceeds(size_t more) const SNUG_REQUIRES(heap_.lock());
   bool affords(size_t size_class, size_t room) const SNUG_REQUIRES(heap_.lock());

@@ -12,7 +12,7 @@
 namespace snug {
 namespace {
 
-constexpr size_t kLessThanForACache = 200;
+constexpr size_t kLessThanForACache = ArrayStore::kMostPlaces - 100;
 
 struct Frees {
   pthread_key_t key;
