@@ -2,6 +2,7 @@
 
 #include "base/bits.h"
 #include "base/fatal.h"
+#include "base/return_address.h"
 #include "base/text.h"
 #include "os/loaded_module.h"
 #include "os/memory.h"
@@ -24,7 +25,7 @@ SNUG_ALWAYS_INLINE void walk(const void* innermost, size_t most, Visit visit) {
   for (size_t steps = 0; steps != most && is_aligned(frame, kFrameAlignment) && stack.can_read(frame); ++steps) {
     const auto* const words = at<const uintptr_t>(frame);
     if (words[1] == 0) return;
-    visit(words[1] - 1);
+    visit(return_address(words[1]) - 1);
     if (words[0] <= frame) return;  // callers' frames lie above
     frame = words[0];
   }

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/return_address.h"
 #include "unwind/frame_rule.h"
 #include "unwind/readable_stack.h"
 
@@ -45,7 +46,7 @@ SNUG_ALWAYS_INLINE WalkEnd step_out(FrameRule rule, ReadableStack& stack, Regist
   if (end <= registers.stack_pointer || !is_aligned(end, kWord) || !stack.can_read(end - kWord))
     return WalkEnd::kOutermost;
   if (saved != 0 && (!is_aligned(saved, kWord) || !stack.can_read(saved))) return WalkEnd::kOutermost;
-  const uintptr_t after = *at<const uintptr_t>(end - kWord);
+  const uintptr_t after = return_address(*at<const uintptr_t>(end - kWord));
   if (after == 0) return WalkEnd::kOutermost;
   registers.call = after - 1;
   registers.stack_pointer = end;
@@ -56,7 +57,7 @@ SNUG_ALWAYS_INLINE WalkEnd step_out(FrameRule rule, ReadableStack& stack, Regist
 // The registers in the caller of the function with this frame address, which must be compiled with frame pointers.
 inline Registers registers_of_caller(const void* frame) {
   const auto* const words = static_cast<const uintptr_t*>(frame);
-  return {words[1] - 1, address_of(words + 2), words[0]};
+  return {return_address(words[1]) - 1, address_of(words + 2), words[0]};
 }
 
 // How far a walk came.
