@@ -109,8 +109,10 @@ impl Pressure<'_> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// It runs in the thread that asks for memory, inside of the allocator, with whatever locks that thread holds: it should only
-/// try for those, or that thread waits for itself. Several threads may be in it at once. It may allocate and free, and is not
+/// It runs in the thread that asks for memory, inside of any allocation: of a library's, of a thread-local value's that is being
+/// made, of a collection's in the midst of growing. So it uses only what is its own: no value that the code around may be
+/// using, as by a thread-local `RefCell`, and no lock that it waits for, as the thread may hold it and would wait for itself.
+/// What is shared it should only try, or change by atomics. Several threads may be in it at once. It may allocate and free, and is not
 /// called again inside itself. With [`Levels::STALL`] it runs in a thread of snug's, with a stack of 256 KiB. If it panics,
 /// the process ends.
 ///

@@ -99,7 +99,9 @@ impl Sample {
 }
 
 /// What [`set_sampler`] has called for each sample, by the thread that allocates or frees, in the middle of that call, with
-/// whatever locks that thread holds. It may allocate, and is not sampled meanwhile; it must not wait for a thread that may be in
+/// whatever locks that thread holds. That call may be any: of a library's, in a signal's handler, in the child of a fork, where a
+/// thread-local value is being made or dropped. So it uses only what is its own: best what atomics change, and no value that the
+/// code around may be using. It may allocate, and is not sampled meanwhile; it must not wait for a thread that may be in
 /// it, nor for a lock that its own thread may hold. If it panics, the process ends.
 pub trait Sampler: Sync {
     /// A block has been sampled. Returns a tag, 0 for none.
