@@ -1,4 +1,6 @@
-//! The C interface of snug: what stands in `snug.h`, `heap.h`, `limits.h` and `profile.h`, under its names. The crate `snug` has safe functions over it.
+//! The C interface of snug under its names: `snug.h`, `heap.h`, `limits.h`, `profile.h`, `realtime.h` and `compact_heap_c.h`, which
+//! say more of each function. The crate `snug` has safe functions over the first four. The cell heap (`cell_heap_c.h`) is a
+//! library of its own, and not in the crate.
 //!
 //! The library is compiled with the crate. By default it defines these names alone; the feature `override` defines `malloc`,
 //! `operator new` and what snug forwards of libc's for the whole process besides.
@@ -7,6 +9,25 @@
 #![allow(non_camel_case_types)]
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
+
+/// A structure of which only the library knows what is in it: pointers to it do not go to other threads by themselves, as
+/// what a thread may do with it is said by each function.
+macro_rules! opaque {
+    ($(#[$comment:meta])* $name:ident) => {
+        $(#[$comment])*
+        #[repr(C)]
+        pub struct $name {
+            _opaque: [u8; 0],
+            _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+        }
+    };
+}
+
+mod compact_heap;
+mod realtime;
+
+pub use compact_heap::*;
+pub use realtime::*;
 
 /// Statistics of one moment. Counts of other running threads are read without stopping them.
 #[repr(C)]
@@ -113,7 +134,7 @@ pub struct snug_config_entry {
     pub default_value: *const c_char,
     /// Its value in this process.
     pub value: *const c_char,
-    /// `"default"` or `"SNUG_CONF"`.
+    /// `"default"`, `"SNUG_CONF"`, or `"changed"` by `snug_set` or a tool.
     pub origin: *const c_char,
     /// One sentence.
     pub help: *const c_char,
@@ -207,10 +228,9 @@ extern "C" {
     pub fn snug_set(settings: *const c_char) -> c_int;
 }
 
-/// A heap of the program's own (`snug/heap.h`).
-#[repr(C)]
-pub struct snug_heap {
-    _opaque: [u8; 0],
+opaque! {
+    /// A heap of the program's own (`snug/heap.h`).
+    snug_heap
 }
 
 /// What a heap is created with: `size` is that of this structure; 0, or null, for what is not wished.
@@ -266,7 +286,8 @@ pub struct snug_heap_stats {
 }
 
 extern "C" {
-    /// A new heap; null with errno `EINVAL` or `ENOMEM`. `options` may be null.
+    /// A new heap; `options` may be null. Null with errno `EINVAL` or `ENOMEM`; for a region also `EEXIST`: a part of it is
+    /// another heap's; for a node also `ENOSYS`: the kernel knows none, and `EPERM`: a filter keeps it from telling.
     pub fn snug_heap_create(options: *const snug_heap_options) -> *mut snug_heap;
     /// Ends the heap and all of its blocks. No other thread may use it, or free a block of it, meanwhile. 0, or `EBUSY` if
     /// blocks are in use and it must be empty.
@@ -373,7 +394,7 @@ extern "C" {
         argument: *mut c_void,
         levels: c_uint,
     ) -> c_int;
-    /// Fills `limits`; returns 0.
+    /// Fills `limits`; 0, or `EINVAL` for a `size` that is too small.
     pub fn snug_get_limits(limits: *mut snug_limits) -> c_int;
 }
 
