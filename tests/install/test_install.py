@@ -1,6 +1,8 @@
-"""An installation into a folder of its own: what it consists of, what is built on it, and that it goes without a trace."""
+"""An installation into a folder of its own: what it consists of, what is built on it, and that it goes without a trace. Systems for
+which there is none are told by a line."""
 
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -126,6 +128,22 @@ class Installed(unittest.TestCase):
             self.assertIn("usr/local/share/man/man3", entries(root))
             process = run(*uninstall, DESTDIR=str(root))
             self.assertEqual((process.returncode, entries(root)), (0, ["usr"]), process.stdout)
+
+
+class Refused(unittest.TestCase):
+    def expect_refusal(self, reason, *settings):
+        with tempfile.TemporaryDirectory(prefix="snug-refused-") as folder:
+            # Archives, as there need be no libraries to link programs with.
+            process = run(CMAKE, "-G", "Ninja", "-S", SOURCE, "-B", folder, "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", *settings)
+            self.assertNotEqual(process.returncode, 0)
+            self.assertIn(f"snug is for 64-bit Linux, and this is {reason}", process.stdout)
+
+    def test_another_system(self):
+        self.expect_refusal("FreeBSD with pointers of 64 bits", "-DCMAKE_SYSTEM_NAME=FreeBSD")
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "-m32 is an option for x86-64")
+    def test_32_bits(self):
+        self.expect_refusal("Linux with pointers of 32 bits", "-DCMAKE_C_FLAGS=-m32", "-DCMAKE_CXX_FLAGS=-m32")
 
 
 if __name__ == "__main__":

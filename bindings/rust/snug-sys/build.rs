@@ -2,12 +2,24 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 fn main() {
+    let told = |name: &str| env::var(name).unwrap_or_default();
+    let (system, width) = (
+        told("CARGO_CFG_TARGET_OS"),
+        told("CARGO_CFG_TARGET_POINTER_WIDTH"),
+    );
+    if let Some(reason) = unsupported(&system, &width) {
+        panic!("{reason}");
+    }
     let folder = folder_of_source();
+    if let Some(reason) = missing(&folder) {
+        panic!("{reason}");
+    }
     let mut build = cc::Build::new();
-    // By the C compiler: it takes the language from the file's name, and names no C++ library to the linker.
+    // By the C compiler: it takes the language from the file's name, and names no C++ library to the linker. Of GCC that takes
+    // the part that compiles C++ (cc1plus), which is not in every package of the C compiler.
     build
         .file(folder.join("snug.cpp"))
         .flag("-std=c++20")
@@ -16,10 +28,10 @@ fn main() {
         .force_frame_pointer(false)
         .warnings(false);
     // An allocator without optimisation makes a debug build several times slower, and nobody debugs it there.
-    if matches!(env::var("OPT_LEVEL").as_deref(), Ok("0" | "1")) {
+    if matches!(told("OPT_LEVEL").as_str(), "0" | "1") {
         build.opt_level(2);
     }
-    let is_musl = env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("musl");
+    let is_musl = told("CARGO_CFG_TARGET_ENV") == "musl";
     if is_musl {
         // musl-tools brings musl's own headers; the kernel's are the same for every libc, and stand behind them.
         let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
@@ -33,15 +45,30 @@ fn main() {
     if env::var_os("CARGO_FEATURE_OVERRIDE").is_none() {
         build.define("SNUG_NO_MALLOC", None).flag("-fno-exceptions");
     }
-    // For musl programs are linked statically unless rustc is told otherwise, and cargo does not say so here. A dynamic one
+    // For musl programs are linked statically unless rustc is told otherwise, and cargo does not say so here: it asks rustc for
+    // all kinds of crates at once, among them those that never are, and gets no crt-static but by RUSTFLAGS. A dynamic program
     // loses nothing but the moments at which the background thread starts and is sent away.
-    let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
+    let features = told("CARGO_CFG_TARGET_FEATURE");
     if is_musl || features.split(',').any(|feature| feature == "crt-static") {
         build.define("SNUG_STATIC", None);
     }
-    build.compile("snug");
+    if let Err(error) = build.try_compile("snug") {
+        match build.try_get_compiler() {
+            Ok(compiler) => panic!("{}\n{error}", not_compiled(&compiler)),
+            Err(error) => panic!("snug.cpp takes a C compiler, which is not there: {error}"),
+        }
+    }
     // For crates that include snug.h: DEP_SNUG_INCLUDE.
     println!("cargo:include={}", folder.display());
+}
+
+/// Why there is no snug for such a target. `width` is of a pointer, in bits.
+fn unsupported(system: &str, width: &str) -> Option<String> {
+    (system != "linux" || width != "64").then(|| {
+        format!(
+            "snug is for 64-bit Linux, and the target is {system} with pointers of {width} bits"
+        )
+    })
 }
 
 fn folder_of_source() -> PathBuf {
@@ -70,4 +97,34 @@ fn amalgamate(tree: &Path, script: &Path) -> PathBuf {
             script.display()
         ),
     }
+}
+
+/// Why there is nothing to compile. A git repository has no snug.cpp, and of one that is vendored the rest of the tree is gone.
+fn missing(folder: &Path) -> Option<String> {
+    let file = folder.join("snug.cpp");
+    (!file.is_file()).then(|| {
+        format!(
+            "there is no {}: the crate is out of snug's tree and was not packed; bindings/rust/package in that tree packs it \
+             (target/package/snug-sys-*.crate), and that crate is what can be vendored or copied",
+            file.display()
+        )
+    })
+}
+
+/// What compiling takes, where it has failed; the compiler's own words stand before it.
+fn not_compiled(compiler: &cc::Tool) -> String {
+    let name = compiler.path().display();
+    let part = Command::new(compiler.path())
+        .arg("-print-prog-name=cc1plus")
+        .output();
+    // GCC answers with the path of the part, or with the bare name if it has none.
+    let has_none = |answer: Output| String::from_utf8_lossy(&answer.stdout).trim() == "cc1plus";
+    if compiler.is_like_gnu() && part.is_ok_and(has_none) {
+        return format!(
+            "snug.cpp is C++, and {name} has no part for that (cc1plus): install it (Debian: g++; Fedora: gcc-c++)"
+        );
+    }
+    format!(
+        "{name} has not compiled snug.cpp: that takes GCC 12 with its part for C++ (cc1plus; Debian: g++) or Clang 19, or later"
+    )
 }
