@@ -20,8 +20,8 @@ CONAN = "conan==2.22.2"
 
 MESON_PROJECT = """\
 project('user', 'c')
-executable('dropin', 'only_strdup.c', dependencies: dependency('snug'))
-executable('functions', 'snug_functions.c', dependencies: dependency('snug-static'))
+executable('dropin', 'only_strdup.c', dependencies: dependency('snug'), install: true)
+executable('functions', 'snug_functions.c', dependencies: dependency('snug-static'), install: true)
 """
 CMAKE_PROGRAMS = """
 add_executable(dropin only_strdup.c)
@@ -90,21 +90,27 @@ class Packaging(unittest.TestCase):
             (folder / file.replace("_txt", ".txt").replace("_build", ".build")).write_text(text)
         return folder
 
-    def expect_served(self, dropin, functions):
+    def expect_served(self, dropin, functions, **environment):
         report = self.folder / "report"
         report.unlink(missing_ok=True)
-        run(dropin, folder=self.folder, SNUG_CONF=f"report:{report}")
+        run(dropin, folder=self.folder, SNUG_CONF=f"report:{report}", **environment)
         self.assertGreaterEqual(json.loads(report.read_text())["allocations"], 1000)
-        self.assertEqual(run(functions, folder=self.folder).strip(), "1000")
+        self.assertEqual(run(functions, folder=self.folder, **environment).strip(), "1000")
 
     def test_meson_builds_it_as_a_subproject(self):
         project = self.project("meson", meson_build=MESON_PROJECT)
         shutil.copytree(SOURCE / "packaging/meson", project / "subprojects")
         wrap = project / "subprojects/snug.wrap"
         wrap.write_text(wrap.read_text().replace("url = ADDRESS", f"url = {self.address}"))
-        tool(MESON, "meson", "setup", "build", folder=project)
+        tool(MESON, "meson", "setup", "build", "--prefix=/usr", "--libdir=lib", folder=project)
         tool(MESON, "meson", "compile", "-C", "build", folder=project)
         self.expect_served(project / "build/dropin", project / "build/functions")
+        # What the project installs starts elsewhere: the library goes with the program.
+        installed = project / "image"
+        tool(MESON, "meson", "install", "-C", "build", "--destdir", installed, folder=project)
+        shutil.rmtree(project / "build")
+        self.assertIn("libsnug.so.0", {path.name for path in (installed / "usr/lib").iterdir()})
+        self.expect_served(installed / "usr/bin/dropin", installed / "usr/bin/functions", LD_LIBRARY_PATH=str(installed / "usr/lib"))
 
     def test_cmake_fetches_it(self):
         project = self.project("fetch", CMakeLists_txt=FETCH_PROJECT.format(address=self.address) + CMAKE_PROGRAMS)
