@@ -67,4 +67,7 @@ class Snug(ConanFile):
         self.cpp_info.set_property("pkg_config_name", "none")
         self.cpp_info.builddirs = ["lib/cmake/snug"]
         self.cpp_info.libs = ["snug"]
-        self.cpp_info.exelinkflags = ["-Wl,--no-as-needed"]
+        # One word, as in cmake/snug.pc.in: the linker keeps this library although the program calls nothing by its name, and goes on
+        # to treat others as it did.
+        library = Path(self.package_folder) / "lib" / "libsnug.so"
+        self.cpp_info.exelinkflags = [f"-Wl,--push-state,--no-as-needed,{library},--pop-state"]

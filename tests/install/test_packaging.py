@@ -46,6 +46,7 @@ CONAN_REQUIRES = """\
 snug/{version}
 [generators]
 CMakeToolchain
+AutotoolsDeps
 [layout]
 cmake_layout
 """
@@ -130,6 +131,12 @@ class Packaging(unittest.TestCase):
         run(CMAKE, "--preset", "conan-release", folder=project, **home)
         run(CMAKE, "--build", "--preset", "conan-release", folder=project, **home)
         self.expect_served(project / "build/Release/dropin", project / "build/Release/functions")
+        # By flags, as of autotools: what stands behind them is treated as before.
+        flags = project / "build/Release/generators/conanautotoolsdeps.sh"
+        run("sh", "-c", f". {flags} && {os.environ['CC']} -Wl,--as-needed $LDFLAGS only_strdup.c $LIBS -lm -o by_flags", folder=project)
+        library = next((self.folder / "conan-home").rglob("p/lib/libsnug.so.0"))
+        self.expect_served(project / "by_flags", project / "build/Release/functions", LD_LIBRARY_PATH=str(library.parent))
+        self.assertNotIn("libm.so", run("readelf", "-d", "by_flags", folder=project))
 
 
 if __name__ == "__main__":
