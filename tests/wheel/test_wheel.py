@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -108,6 +109,11 @@ class WheelTest(unittest.TestCase):
                     UV_TOOL_DIR=self.folder / "tools", UV_CACHE_DIR=self.folder / "cache")
         self.assertEqual(said.splitlines()[-1], "20000")
 
+    def test_gdb_has_its_command_where_it_can_be_named(self):
+        names = {path.relative_to(self.environment).as_posix() for path in self.files()}
+        self.assertIn("share/snug/snug-gdb.py", names)
+        self.assertEqual([name for name in names if "auto-load" in name], [])
+
     def test_pip_takes_it_away_again(self):
         other = self.folder / "other"
         must(sys.executable, "-m", "venv", other)
@@ -115,6 +121,24 @@ class WheelTest(unittest.TestCase):
         must(other / "bin/pip", "uninstall", "--yes", "--quiet", "snug-malloc")
         left = [path for path in other.rglob("*") if "snug" in path.name]
         self.assertEqual(left, [])
+
+
+class Staged(unittest.TestCase):
+    """What make_wheels takes of an installation, which needs no build."""
+
+    def test_names(self):
+        with tempfile.TemporaryDirectory(prefix="snug-stage-") as folder:
+            stage = Path(folder)
+            for name in ("bin/snug", "lib/libsnug.so.0.1.0", "lib/snug/snug-replayer", "share/man/man1/snug.1",
+                         "share/gdb/auto-load/usr/local/lib/libsnug.so.0.1.0-gdb.py"):
+                (stage / name).parent.mkdir(parents=True, exist_ok=True)
+                (stage / name).touch()
+            (stage / "lib/libsnug.so.0").symlink_to("libsnug.so.0.1.0")
+            data = f"snug_malloc-{version()}.data"
+            taken = runpy.run_path(str(SOURCE / "scripts/make_wheels"))["staged_files"](stage)
+            self.assertEqual({name.removeprefix(f"{data}/") for name in taken},
+                             {"scripts/snug", "data/lib/libsnug.so.0", "data/lib/snug/snug-replayer", "data/share/man/man1/snug.1",
+                              "data/share/snug/snug-gdb.py"})
 
 
 if __name__ == "__main__":
