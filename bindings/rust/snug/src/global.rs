@@ -53,7 +53,9 @@ unsafe impl GlobalAlloc for Snug {
         if layout.align() <= ALIGNED {
             return snug_sys::snug_realloc(block.cast(), size).cast();
         }
-        // C's realloc keeps no alignment.
+        if serves_in_place(block, layout, size) {
+            return block;
+        }
         let other = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
         if !other.is_null() {
             other.copy_from_nonoverlapping(block, size.min(layout.size()));
@@ -61,6 +63,22 @@ unsafe impl GlobalAlloc for Snug {
         }
         other
     }
+}
+
+/// Whether the block serves at the new size where it stands, longer then if it has to be: for alignments that C's realloc does not
+/// keep. As there a block stays of which at least half is used, and one than which none of that alignment is smaller.
+///
+/// # Safety
+///
+/// The block is a live one of snug's, got for that layout.
+pub(crate) unsafe fn serves_in_place(block: *mut u8, layout: Layout, size: usize) -> bool {
+    if size > layout.size() {
+        return snug_sys::snug_try_expand(block.cast(), size) != 0;
+    }
+    // With check:on what is told as a block is freed has to be what it was asked for with. Nothing beyond that may be used there,
+    // so that the block is not expanded above, and moves here.
+    let usable = usable_size(block);
+    usable > layout.size() && (usable <= layout.align() || usable - size <= usable / 2)
 }
 
 /// How many bytes of the block may be used: at least as many as were asked for. 0 for null.

@@ -6,7 +6,7 @@ use std::io;
 
 use snug_sys::{snug_heap, snug_heap_options, snug_heap_stats, SNUG_HEAP_NAME_MAX};
 
-use crate::global::ALIGNED;
+use crate::global::{serves_in_place, ALIGNED};
 
 /// A heap of one's own, beside the one of the global allocator: for a request, a tenant, a query, a plugin. Dropping it ends
 /// all of its blocks at once, freed or not.
@@ -210,6 +210,9 @@ impl Heap {
             let heap = self.heap.as_ptr();
             let resized = snug_sys::snug_heap_realloc(heap, block.as_ptr().cast(), size.max(1));
             return NonNull::new(resized.cast());
+        }
+        if serves_in_place(block.as_ptr(), layout, size) {
+            return Some(block);
         }
         let other = self.alloc(Layout::from_size_align_unchecked(size, layout.align()))?;
         let kept = size.min(layout.size());

@@ -58,6 +58,85 @@ fn every_alignment_is_kept_by_blocks_that_are_resized() {
 }
 
 #[test]
+fn an_aligned_block_stays_where_it_fits() {
+    // With check:on a block has what was asked for, and moves.
+    let is_checked = std::env::var("SNUG_CONF").is_ok_and(|settings| settings.contains("check:on"));
+    let mut have_room = 0;
+    for align in [32, 64, 4096] {
+        for size in [33, 100, 1100, 5000, 70_000, 300_000] {
+            unsafe {
+                let block = alloc(layout(size, align));
+                let usable = snug::usable_size(block);
+                assert!(usable == size || usable > size && !is_checked);
+                have_room += usize::from(usable > size);
+                fill(block, size);
+                // A part of the room, the rest of it, and back to the half.
+                let (middle, most) = (usable.max(size + 2) - 1, usable.max(size + 3));
+                let least = usable.div_ceil(2);
+                let one = realloc(block, layout(size, align), middle);
+                let two = realloc(one, layout(middle, align), most);
+                assert!(one as usize % align == 0 && two as usize % align == 0);
+                assert!(is_filled(two, size));
+                if usable > size + 2 {
+                    assert_eq!((one, two), (block, block), "{size} {align}");
+                }
+                dealloc(two, layout(most, align));
+
+                let block = alloc(layout(size, align));
+                fill(block, size);
+                let smaller = realloc(block, layout(size, align), least);
+                assert!(smaller as usize % align == 0 && is_filled(smaller, least.min(size)));
+                if usable > size && least < size {
+                    assert_eq!(smaller, block, "{size} {align}");
+                }
+                let small = realloc(smaller, layout(least, align), least / 2);
+                assert!(small as usize % align == 0 && is_filled(small, size.min(least / 2)));
+                if !is_checked && usable > size {
+                    assert_eq!(snug::usable_size(small) < usable, usable > align);
+                }
+                dealloc(small, layout(least / 2, align));
+            }
+        }
+    }
+    assert!(is_checked || have_room > 6);
+}
+
+#[test]
+fn an_aligned_block_takes_free_pages_behind_it() {
+    const MIB: usize = 1 << 20;
+    let (short, long) = (layout(MIB, 4096), layout(2 * MIB, 4096));
+    let mut blocks: Vec<*mut u8> = (0..16).map(|_| unsafe { alloc(short) }).collect();
+    blocks.sort();
+    // Pages that one of these leaves another test may take before they are asked for: so there are several.
+    let mut stayed = false;
+    while let (Some(second), Some(first)) = (blocks.pop(), blocks.pop()) {
+        unsafe {
+            fill(first, 5000);
+            dealloc(second, short);
+            let longer = realloc(first, short, 2 * MIB);
+            assert!(is_filled(longer, 5000));
+            longer.add(2 * MIB - 1).write(1);
+            stayed |= longer == first;
+            dealloc(longer, long);
+        }
+    }
+    // With check:on no block is made longer.
+    assert!(stayed || std::env::var_os("SNUG_CONF").is_some());
+}
+
+#[test]
+fn frees_tell_what_a_checking_process_knows() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .arg("align")
+        .env("SNUG_CONF", "check:on")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    assert!(said.contains("3 passed"), "{said}");
+}
+
+#[test]
 fn zeroed_blocks_are_zero_where_others_were_before() {
     for align in [1, 16, 64, 4096, 1 << 20] {
         for size in SIZES {

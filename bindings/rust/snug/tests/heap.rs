@@ -61,6 +61,26 @@ fn a_resized_block_keeps_its_contents_alignment_and_heap() {
 }
 
 #[test]
+fn an_aligned_block_stays_where_it_fits() {
+    let heap = Heap::new().unwrap();
+    for align in [32, 64, 4096] {
+        for size in [33, 1100, 70_000] {
+            let block = heap.alloc(layout(size, align)).unwrap();
+            let usable = unsafe { snug::usable_size(block.as_ptr()) };
+            let larger = unsafe { heap.realloc(block, layout(size, align), usable) }.unwrap();
+            assert_eq!(larger, block);
+            unsafe { heap.dealloc(larger, layout(usable, align)) };
+            let block = heap.alloc(layout(size, align)).unwrap();
+            let smaller =
+                unsafe { heap.realloc(block, layout(size, align), usable.div_ceil(2)) }.unwrap();
+            assert_eq!(smaller == block, usable > size, "{size} {align}");
+            unsafe { heap.dealloc(smaller, layout(usable.div_ceil(2), align)) };
+        }
+    }
+    assert_eq!(heap.stats().blocks_in_use, 0);
+}
+
+#[test]
 fn a_limit_refuses() {
     let heap = HeapOptions::new().limit(4 << 20).create().unwrap();
     assert!(heap.alloc(layout(5 << 20, 8)).is_none());
