@@ -58,6 +58,8 @@ impl Copy {
         let made = Command::new("chmod").arg("+x").arg(&script).status();
         assert!(made.unwrap().success());
         let _ = fs::remove_file(&words);
+        // An older cargo does not run the script again for other flags.
+        let _ = fs::remove_dir_all(self.folder.join("target").join(target));
         let output = Command::new(env!("CARGO"))
             .args([
                 "check",

@@ -40,7 +40,10 @@ impl Sampler for LiveByTask {
     }
 }
 
-static LIVE: LiveByTask = LiveByTask([const { AtomicU64::new(0) }; TASKS.len()]);
+// A constant with a name: Rust has those without since 1.79.
+#[allow(clippy::declare_interior_mutable_const)]
+const NOTHING: AtomicU64 = AtomicU64::new(0);
+static LIVE: LiveByTask = LiveByTask([NOTHING; TASKS.len()]);
 
 #[inline(never)]
 fn read_all() -> Vec<Vec<u8>> {
