@@ -91,8 +91,7 @@ bool SpanStore::begin_wilderness(Span* chunk) {
 }
 
 void SpanStore::retire_wilderness() {
-  if (wilderness_ != nullptr) insert(merge_neighbours(wilderness_));
-  wilderness_ = nullptr;
+  if (Span* const rest = exchange(wilderness_, nullptr); rest != nullptr) insert(merge_neighbours(rest));
 }
 
 // Shortens `span` to its first `pages` and returns the rest as a span of its own, in no bin; null if there is no
@@ -207,6 +206,9 @@ void SpanStore::let_go(size_t pages) {
   footprint_.give(pages * kPageSize);
 }
 
+// Joins the span, which is in no bin, with the free ones beside it in its chunk; and with the wilderness where the
+// chunk is wholly free so: a huge page of which nothing is in use is empty memory like any other, and ages and goes as
+// that.
 Span* SpanStore::merge_neighbours(Span* span) {
   if (span->first.in_chunk() != 0) {
     const PageEntry before = page_map_.entry(span->first - PageCount{1});
@@ -224,6 +226,9 @@ Span* SpanStore::merge_neighbours(Span* span) {
       remove(right);
       span = absorb(span, right);
     }
+    const bool is_all_before = span->first.in_chunk() == 0 && wilderness_ != nullptr;
+    if (is_all_before && wilderness_->first == span->first + span->pages)
+      span = absorb(span, exchange(wilderness_, nullptr));
   }
   return span;
 }

@@ -115,11 +115,13 @@ void SpanStore::forget_released(const PageMap::Reservation& more) {
     page_map_.chunk(chunk).is_released = false;
 }
 
-// Moves the chunk's free spans to the bins of small paging. True if the OS has yet to be advised, which the caller does
-// without the lock; meanwhile it owns a part of the chunk, so that no thread asks for a huge page again.
+// Moves the chunk's free spans to the bins of small paging, the wilderness too if it lies there: none would ask for
+// what no huge page will back. True if the OS has yet to be advised, which the caller does without the lock; meanwhile
+// it owns a part of the chunk, so that no thread asks for a huge page again.
 bool SpanStore::leave_huge_paging(const Span& span) {
   Chunk& chunk = page_map_.chunk(span.first);
   if (chunk.paging == Paging::kSmall) return false;
+  if (wilderness_ != nullptr && wilderness_->first.chunk() == span.first.chunk()) retire_wilderness();
   const PageId first = span.first.start_of_chunk();
   note_mapping(first, true, Paging::kSmall);
   for (uint32_t i = 0; i < kPagesPerChunk; ++i) {

@@ -22,6 +22,16 @@ class SpanStorePagingTest : public testing::Test {
 
   Span* wish(PageCount pages) { return own.spans.allocate(pages, {1}, Paging::kHuge); }
   Paging paging(const Span* span) { return own.page_map.chunk(span->first).paging; }
+  size_t dirty() { return own.spans.statistics().bytes_dirty; }
+  // All that is free now becomes too old, and goes for that.
+  void purge_all_that_ages() {
+    unit::set_retention(own.stores.bounds(), {SIZE_MAX, 1});
+    for (int round = 0; round != 3; ++round) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the clock is a coarse one
+      while (own.spans.purge_overdue() == Purge::kDone) {
+      }
+    }
+  }
   bool has_memory(const Span* span) { return unit::held_pages(own.start_of(span), kPageSize) != 0; }
 
   unit::OwnSpans own;
@@ -70,6 +80,34 @@ TEST_F(SpanStorePagingTest, PartsOfAHugePageThatHasFilledAgainDoNotAge) {
   unit::set_retention(own.stores.bounds(), {SIZE_MAX, 1});
   EXPECT_EQ(own.spans.purge_overdue(), Purge::kNotDue);
   EXPECT_FALSE(own.spans.ages());
+}
+
+// What was never used of a chunk goes with what is freed before it, or nothing would ever find it.
+TEST_F(SpanStorePagingTest, TheWildernessGoesWithTheRestOfItsChunk) {
+  for (const uint32_t pages : {40u, 20u}) {
+    own.free_touched(wish({pages}));
+    EXPECT_STREQ(own.spans.check(), nullptr);
+    purge_all_that_ages();
+    EXPECT_EQ(dirty(), 0u) << pages;
+  }
+}
+
+TEST_F(SpanStorePagingTest, TheWildernessDoesNotOutliveTheHugePage) {
+  Span* const kept = wish({4});
+  Span* const freed = wish({40});
+  ASSERT_EQ(kept->first.chunk(), freed->first.chunk());
+  own.free_touched(freed);
+  purge_all_that_ages();
+  EXPECT_EQ(paging(kept), Paging::kSmall);
+  EXPECT_EQ(dirty(), 0u);
+  EXPECT_NE(wish({4})->first.chunk(), kept->first.chunk()) << "which has small pages by now";
+}
+
+TEST_F(SpanStorePagingTest, HolesRetireTheWildernessOfTheirChunk) {
+  Span* const kept = wish({40});
+  EXPECT_TRUE(own.spans.prepare_for_holes(*kept, kept->pages.bytes()));
+  purge_all_that_ages();
+  EXPECT_EQ(dirty(), 0u);
 }
 
 // Two chunks are emptied, of one paging each, where one may be kept.
