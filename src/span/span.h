@@ -26,9 +26,10 @@ struct alignas(64) Span {
   Paging paging = Paging::kSmall;  // free: in which bins
   bool backed = false;             // allocated: every page was dirty, so that touching it costs no fault
   bool grew = false;               // allocated: the OS has to back some of it, or has just been asked for a huge page
-  bool zeroed = false;             // allocated: no page was dirty, so that parts never used read as zero
-  PageCount written;               // allocated: so many pages from the start may have been written since
-  PageCount run;                   // allocated: the pages of the run that begins here; 0 if none does
+  bool zeroed = false;  // allocated: nothing was written there since it came from the OS, so that parts never used read
+                        // as zero: no page was dirty, or they were the wilderness's, which is handed out once
+  PageCount written;    // allocated: so many pages from the start may have been written since
+  PageCount run;        // allocated: the pages of the run that begins here; 0 if none does
 
   // Of a free span: true if the first touch of so many of its pages backs the rest, too.
   bool backs_more_than(PageCount most) const { return !dirty && pages > most && paging == Paging::kHuge; }

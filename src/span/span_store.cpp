@@ -161,7 +161,7 @@ Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, 
     return nullptr;
   }
   span->backed = dirty == span->pages.value;
-  span->zeroed = dirty == 0;
+  span->zeroed = dirty == 0 || at_wilderness;
   span->grew = at_wilderness || !span->backed;
   span->written = {};
   count_growth(span->first, span->pages);

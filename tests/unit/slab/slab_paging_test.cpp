@@ -37,6 +37,19 @@ TEST_F(SlabPagingTest, GrowthBringsHugePages) {
   EXPECT_EQ(paging_after(own, heap, class_of(1024), blocks, 1), Paging::kHuge);
 }
 
+// What was never used of a huge page reads as zero, as all that comes from the OS: calloc need not write to it, which
+// would back what the program never touches.
+TEST_F(SlabPagingTest, WhatWasNeverUsedOfAHugePageIsKnownToBeZero) {
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  const size_t size = 2 * os::page_size();
+  ASSERT_EQ(paging_after(own, heap, class_of(size), (size_t{8} << 20) / size, 1), Paging::kHuge);
+  const SlabHeap::Hold hold(heap);
+  for (size_t taken = 0; taken != kChunkSize; taken += size) {
+    void* end = nullptr;
+    ASSERT_EQ(heap.take_untouched(class_of(size), &end + 1), 1u) << taken;
+  }
+}
+
 // Of larger blocks programs often write to a part.
 TEST_F(SlabPagingTest, BlocksBeyondTwoOsPagesHaveSmallPages) {
   if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
