@@ -83,9 +83,14 @@ PageMap::Reservation PageMap::reserve_more(uint8_t store, size_t& at_once) {
   const bool is_first = has_first_.load(kRelaxed) && has_first_.exchange(false, kRelaxed);
   const Reservation more = is_first ? first_ : reserve(at_once);
   if (is_first && may_double_) at_once = unit_ * 2;
-  for (uintptr_t chunk = more.next; chunk != more.end; chunk += kChunkSize)
-    store_shared(chunks_[page_of(at<void>(chunk)).chunk()].store, static_cast<uint8_t>(store + 1));
+  note_store(store, more);
   return more;
+}
+
+// The reservation is the store's, whichever had its addresses before.
+void PageMap::note_store(uint8_t store, Reservation reservation) {
+  for (uintptr_t chunk = reservation.next; chunk != reservation.end; chunk += kChunkSize)
+    store_shared(chunks_[page_of(at<void>(chunk)).chunk()].store, static_cast<uint8_t>(store + 1));
 }
 
 // Each thread that reserves claims the addresses that it asks for, or two would ask for the same.
@@ -181,7 +186,7 @@ bool PageMap::release_unused(Reservation reservation) {
   return true;
 }
 
-bool PageMap::reserve_again(Reservation reservation) {
+bool PageMap::reserve_again(uint8_t store, Reservation reservation) {
   const size_t bytes = reservation.end - reservation.next;
   void* const start = os::reserve(at<void>(reservation.next), bytes);
   if (start == nullptr) return false;
@@ -191,6 +196,7 @@ bool PageMap::reserve_again(Reservation reservation) {
   }
   os::prefer_small_pages(start, bytes);
   reserved_.fetch_add(bytes, kRelaxed);
+  note_store(store, reservation);
   return true;
 }
 

@@ -101,7 +101,7 @@ struct Chunk {
   Paging paging = Paging::kSmall;             // as the OS was last advised
   bool is_ours = false;                       // its addresses are usable memory
   bool is_released = false;                   // its addresses went back, and are to be asked for again
-  uint8_t store = 0;                          // one more than the number of its span store, for ever; 0: none yet
+  uint8_t store = 0;  // one more than the number of its span store, the last that reserved it; 0: none yet
 };
 
 class PageMap {
@@ -139,8 +139,9 @@ class PageMap {
   bool retake_chunk(PageId first);
   // Gives back what was not used of a reservation. False if the OS does not take it.
   bool release_unused(Reservation reservation);
-  // Reserves that again; false if it is taken or the OS refuses.
-  bool reserve_again(Reservation reservation);
+  // Reserves that again for the span store of that number; false if it is taken or the OS refuses. Another store may
+  // have had it meanwhile.
+  bool reserve_again(uint8_t store, Reservation reservation);
 
   SNUG_ALWAYS_INLINE bool contains(const void* block) const { return index_of(block) < pages_; }
   SNUG_ALWAYS_INLINE size_t index_of(const void* block) const { return (address_of(block) - base_) >> kPageShift; }
@@ -205,6 +206,7 @@ class PageMap {
   Reservation reserve(size_t& at_once);
   Reservation reserve(uintptr_t hint, size_t bytes);
   void note_reserved(PageId first, PageCount pages);
+  void note_store(uint8_t store, Reservation reservation);
   bool make_arrays_writable(uintptr_t start, uintptr_t end);
 
   // What every thread reads.

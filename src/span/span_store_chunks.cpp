@@ -268,7 +268,8 @@ bool SpanStore::reserve() {
   PageMap::Reservation more = exchange(given_back_, {});
   {
     const UnlockedScope unlocked(lock_, in_flight_);
-    if (more.empty() || !page_map_.reserve_again(more)) more = page_map_.reserve_more(number_, reserves_at_once_);
+    if (more.empty() || !page_map_.reserve_again(number_, more))
+      more = page_map_.reserve_more(number_, reserves_at_once_);
   }
   reserves_ = false;
   if (more.empty()) return false;

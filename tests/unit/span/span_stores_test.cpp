@@ -221,6 +221,24 @@ TEST_F(SpanStoresTest, AddressesThatWentBackAreTakenAgain) {
   EXPECT_EQ(own.page_map.end_reserved().value, end);
 }
 
+// The rest of a reservation that went back is free for any. Where another store had it meanwhile, and gave it back
+// whole, the first one takes it again, and the page map has to say so: the lock of a chunk is the one of its store.
+TEST_F(SpanStoresTest, ARestThatAnotherStoreHadIsOfTheFirstAgain) {
+  if (!os::answers_for_addresses()) GTEST_SKIP() << "addresses that go would not come again";
+  const uint8_t first = stores.home_of(0);
+  const uint8_t second = stores.home_of(1);
+  std::vector<Span*> spans = {stores.allocate(first, kChunk)};
+  const PageId rest = spans[0]->first + kChunk;
+  EXPECT_TRUE(stores.release_addresses());
+  for (uint32_t i = 0; i != 4; ++i) own.page_map.chunk(rest + PageCount{i * kPagesPerChunk}).store = second + 1;
+  for (int i = 0; i != 4; ++i) {
+    spans.push_back(stores.allocate(first, kChunk));
+    EXPECT_EQ(store_of(spans.back()), first);
+  }
+  EXPECT_EQ(spans[1]->first, rest);
+  for (Span* span : spans) stores.free(span, {0});
+}
+
 TEST_F(SpanStoresTest, TrimAndThePurgesReachAll) {
   for (size_t number : {0, 1, 2}) {
     Span* const span = stores.allocate(stores.home_of(number), kChunk);
