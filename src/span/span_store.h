@@ -263,7 +263,7 @@ class SpanStore {
   void leave_hand(const Span& span) SNUG_REQUIRES(lock_);
   size_t purge_run(Span* span) SNUG_REQUIRES(lock_);
   size_t give_back_chunk(Span* span) SNUG_REQUIRES(lock_);
-  bool purge_chunk(Span* span, bool* may_come_again) SNUG_REQUIRES(lock_);
+  Optional<size_t> purge_chunk(Span* span, bool* may_come_again) SNUG_REQUIRES(lock_);
   bool release_chunk(Span* span) SNUG_REQUIRES(lock_);
   PageCount clean(Chunk& chunk, uint32_t first, PageCount pages) SNUG_REQUIRES(lock_);
   void put_last(Span* span) SNUG_REQUIRES(lock_);

@@ -4,6 +4,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/fixed_array.h"
+#include "base/optional.h"
 #include "base/pair.h"
 #include "base/thread_relative.h"
 #include "os/clock.h"
@@ -40,7 +41,6 @@ size_t SpanStore::purge_run(Span* span) {
   uint32_t last = first;
   while (last < whole_pages.second && has_dirty(last)) last += unit;
   const PageCount pages{last - first};
-  const PageCount dirty{chunk.count_dirty(first, pages)};
   const PageCount whole = span->pages;
   const PageId chunk_start = span->first.start_of_chunk();
   const uint32_t freed_at = span->freed_at;
@@ -53,7 +53,8 @@ size_t SpanStore::purge_run(Span* span) {
     purged = os::purge(page_map_.start_of(chunk_start + PageCount{first}), pages.bytes());
   }
   leave_hand(*span);
-  if (purged) bytes_purged_ += clean(chunk, first, pages).bytes();
+  const size_t bytes = purged ? clean(chunk, first, pages).bytes() : 0;
+  bytes_purged_ += bytes;
   span = merge_neighbours(span);
   insert(span);
   if (purged && span->aging && span->pages == whole) {
@@ -66,7 +67,7 @@ size_t SpanStore::purge_run(Span* span) {
     put_last(span);
   else if (span->pages.value == kPagesPerChunk && !span->dirty)
     give_back_chunk(span);
-  return purged ? dirty.bytes() : 0;
+  return bytes;
 }
 
 // Called with the lock held, as the next two. It is dropped for the system calls, under which a caller's heap lock may
@@ -76,20 +77,20 @@ size_t SpanStore::purge_run(Span* span) {
 // process has, on addresses and on data, and what comes in their place is paged as its first user wishes. Returns the
 // bytes, 0 if the OS would not.
 size_t SpanStore::give_back_chunk(Span* span) {
-  const PageCount pages{count_dirty(*span)};
   bool may_come_again = false;
-  if (!purge_chunk(span, may_split_mappings() ? &may_come_again : nullptr)) return 0;
+  const Optional<size_t> bytes = purge_chunk(span, may_split_mappings() ? &may_come_again : nullptr);
+  if (!bytes) return 0;
   if (may_come_again)
     release_chunk(span);
   else
     insert(span);
-  return pages.bytes();
+  return *bytes;
 }
 
-// Gives back the memory of a wholly free chunk, which is in no bin then. False if the OS would not, as of locked
-// memory, which it says for a purge alone: it is in a bin again. *may_come_again: whether addresses that go would come
-// again.
-bool SpanStore::purge_chunk(Span* span, bool* may_come_again) {
+// Gives back the memory of a wholly free chunk, which is in no bin then, and returns the bytes. None if the OS would
+// not, as of locked memory, which it says for a purge alone: it is in a bin again. *may_come_again: whether addresses
+// that go would come again.
+Optional<size_t> SpanStore::purge_chunk(Span* span, bool* may_come_again) {
   detach(span);
   bool purged = false;
   {
@@ -99,12 +100,13 @@ bool SpanStore::purge_chunk(Span* span, bool* may_come_again) {
   }
   leave_hand(*span);
   if (purged) {
-    bytes_purged_ += clean(page_map_.chunk(span->first), 0, {kPagesPerChunk}).bytes();
-    return true;
+    const size_t bytes = clean(page_map_.chunk(span->first), 0, {kPagesPerChunk}).bytes();
+    bytes_purged_ += bytes;
+    return bytes;
   }
   insert(span);
   put_last(span);
-  return false;
+  return {};
 }
 
 // Gives back the addresses of a wholly free chunk that is in no bin, and its memory with them. By the time that they
