@@ -231,8 +231,9 @@ Span* SpanStore::excess() {
   // parts of huge pages go last, and none that is young.
   Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
   Span* const small = age_list(Paging::kSmall).front();
-  if (chunk == nullptr && small == nullptr) return older_than(keeping_.youth());
-  return chunk == nullptr ? small : chunk;
+  if (chunk != nullptr) return chunk;
+  if (small != nullptr) return small;
+  return older_than(keeping_.youth());
 }
 
 // Purges a run of the span, or of the oldest of small paging where the OS does not take that. Returns the bytes that
