@@ -124,7 +124,8 @@ struct Slab {
   }
 
   // Recycled blocks, or if there are none, some that were never used. `is_fresh` becomes true if the OS may have to
-  // back those: a fault an OS page, so that no more of them come at once than the caller is likely to use.
+  // back those by a fault an OS page, so that no more of them come at once than the caller is likely to use: unless
+  // every page of the slab was dirty, or belongs to a huge page that one fault backs.
   size_t draw(void** end, size_t want, const SizeClass& sizes, bool* is_fresh) {
     if (const size_t recycled = take_recycled(end, want); recycled != 0) return recycled;
     *is_fresh = !span->backed;

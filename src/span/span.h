@@ -24,7 +24,7 @@ struct alignas(64) Span {
   bool dirty = false;              // free: some page may be backed by memory
   bool aging = false;              // free: in the list of ages
   Paging paging = Paging::kSmall;  // free: in which bins
-  bool backed = false;             // allocated: every page was dirty, so that touching it costs no fault
+  bool backed = false;             // allocated: every page was dirty, or belongs to a huge page that one fault backs
   bool grew = false;               // allocated: the OS has to back some of it, or has just been asked for a huge page
   bool zeroed = false;  // allocated: nothing was written there since it came from the OS, so that parts never used read
                         // as zero: no page was dirty, or they were the wilderness's, which is handed out once

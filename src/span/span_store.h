@@ -9,9 +9,9 @@
 // system calls more.
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512.
-// Such a chunk is dirty as a whole from the start. It goes back whole, or in parts
-// once a quarter of it is free: less is not worth a huge page. What was never used of the newest such chunk, the
-// wilderness, lies in no bin: requests that do not ask for huge pages would take it, and cause the next huge page.
+// Such a chunk is dirty as a whole from the start. It goes back whole, or in parts once a quarter of it is free: less
+// is not worth a huge page. What was never used of the newest such chunk, the wilderness, lies in no bin: requests that
+// do not ask for huge pages would take it, and cause the next huge page.
 //
 //   for every chunk:   free spans do not overlap, and the entries lead to those that lie in bins; the rest is
 //                      allocated, or the wilderness's
