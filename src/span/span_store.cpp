@@ -6,7 +6,6 @@
 #include "base/fatal.h"
 #include "base/thread_relative.h"
 #include "os/clock.h"
-#include "os/memory.h"
 
 namespace snug {
 namespace {

@@ -3,7 +3,6 @@
 #include "base/at_a_time.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "base/fixed_array.h"
 #include "base/optional.h"
 #include "base/pair.h"
 #include "base/thread_relative.h"

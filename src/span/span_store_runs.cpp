@@ -5,10 +5,7 @@
 #include "base/bits.h"
 #include "base/optional.h"
 #include "base/thread_relative.h"
-#include "os/clock.h"
-#include "os/memory.h"
 #include "span/chunk_row.h"
-#include "span/mapped_block.h"
 #include "span/span_store.h"
 
 namespace snug {

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "os/held_pages.h"
-#include "os/memory.h"
 #include "span/own_spans.h"
 
 namespace snug {
