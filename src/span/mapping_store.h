@@ -156,8 +156,8 @@ class MappingStore {
   void purge_for_growth_slowly(size_t grown) SNUG_EXCLUDES(lock_);
   void forgive(size_t grown) SNUG_REQUIRES(lock_);
   static size_t without_end(const MappedBlock& block, size_t bytes);  // under the lock
-  template <class AskWhatStays>
-  Purge give_back_oldest(AskWhatStays ask_what_stays) SNUG_EXCLUDES(lock_);
+  template <class AskWhatStays, class Count>
+  Purge give_back_oldest(AskWhatStays ask_what_stays, Count count) SNUG_EXCLUDES(lock_);
   MappedBlock* take_kept(size_t bytes, const LargeRequest& request) SNUG_REQUIRES(lock_);
   bool promise_place() SNUG_REQUIRES(lock_);
   MappedBlock* map_block(const LargeRequest& request, size_t usable) SNUG_REQUIRES(lock_);

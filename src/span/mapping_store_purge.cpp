@@ -10,9 +10,10 @@
 namespace snug {
 
 // Gives the oldest that is kept back to the OS, but for as many bytes from its start as are said to stay: its usable
-// ones, or more of a free one; kNotDue for all. That is asked under the lock; of null, if nothing is kept.
-template <class AskWhatStays>
-Purge MappingStore::give_back_oldest(AskWhatStays ask_what_stays) {
+// ones, or more of a free one; kNotDue for all. That is asked under the lock; of null, if nothing is kept. Once that
+// has gone, count(bytes) is called under the lock with what was written of it.
+template <class AskWhatStays, class Count>
+Purge MappingStore::give_back_oldest(AskWhatStays ask_what_stays, Count count) {
   const GateGuard guard(lock_, in_flight_);
   MappedBlock* oldest = oldest_kept();
   size_t stays = ask_what_stays(oldest);
@@ -25,7 +26,10 @@ Purge MappingStore::give_back_oldest(AskWhatStays ask_what_stays) {
     keep_no_longer(oldest);
   }
   bytes_in_transit_ += oldest->mapped;
-  return give_back(oldest, stays) ? Purge::kDone : Purge::kRefused;
+  const size_t going = oldest->written - stays;
+  if (!give_back(oldest, stays)) return Purge::kRefused;
+  count(going);
+  return Purge::kDone;
 }
 
 // Gives what lies beyond `length` of the block back to the OS: addresses and room to grow too, or one short block after
@@ -92,11 +96,13 @@ bool MappingStore::give_back(MappedBlock* block, size_t stays) {
 }
 
 Purge MappingStore::purge_excess() {
-  return give_back_oldest([this](const MappedBlock* oldest) {
+  const auto due = [this](const MappedBlock* oldest) {
     lock_.assume_held();
-    if (oldest == nullptr || !keeps_too_much()) return kNotDue;
-    keeping_.gave(oldest->kept(), {bytes_usable_});
-    return oldest->usable;
+    return oldest == nullptr || !keeps_too_much() ? kNotDue : oldest->usable;
+  };
+  return give_back_oldest(due, [this](size_t bytes) {
+    lock_.assume_held();
+    keeping_.gave(bytes, {bytes_usable_});
   });
 }
 
@@ -107,19 +113,15 @@ void MappingStore::give_back_excess() {
 
 size_t MappingStore::purge(size_t pad, size_t most) {
   size_t given = 0;
-  size_t going = 0;
   // Mappings that could not be given back are purged and count for nothing, but may go now.
   const auto due = [&](const MappedBlock* oldest) {
     if (oldest == nullptr || given >= most || (pad != 0 && bytes_kept_.get() <= pad)) return kNotDue;
-    const size_t stays = without_end(*oldest, most - given);
-    going = oldest->written - stays;
-    return stays;
+    return without_end(*oldest, most - given);
   };
   for (uint32_t refusals = 0; refusals != kMostRefusals;) {
-    const Purge outcome = give_back_oldest(due);
+    const Purge outcome = give_back_oldest(due, [&given](size_t bytes) { given += bytes; });
     if (outcome == Purge::kNotDue) break;
     refusals = outcome == Purge::kDone ? 0 : refusals + 1;
-    if (outcome == Purge::kDone) given += going;
   }
   return given;
 }
@@ -172,10 +174,11 @@ void MappingStore::purge_for_growth_slowly(size_t grown) {
       return kNotDue;
     }
     const size_t stays = without_end(*oldest, grown - made);
+    // Before it has gone, since other threads ask meanwhile what is owed. What the OS refuses is not tried again.
     made_way_.store(made + oldest->written - stays, kRelaxed);
     return stays;
   };
-  while (give_back_oldest(owed) == Purge::kDone) {
+  while (give_back_oldest(owed, [](size_t) {}) == Purge::kDone) {
   }
   // What was in transit may have come back while other blocks were kept, so that now too much is.
   give_back_excess();
@@ -186,13 +189,14 @@ bool MappingStore::is_overdue(uint32_t freed_at) const {
 }
 
 Purge MappingStore::purge_overdue() {
-  return give_back_oldest([this](const MappedBlock* oldest) {
+  const auto due = [this](const MappedBlock* oldest) {
     lock_.assume_held();
-    if (oldest == nullptr || !is_overdue(oldest->freed_at)) return kNotDue;
     // A part only, as the calling thread waits for the system call.
-    const size_t stays = without_end(*oldest, kMostByAge);
-    keeping_.aged(oldest->written - stays);
-    return stays;
+    return oldest == nullptr || !is_overdue(oldest->freed_at) ? kNotDue : without_end(*oldest, kMostByAge);
+  };
+  return give_back_oldest(due, [this](size_t bytes) {
+    lock_.assume_held();
+    keeping_.aged(bytes);
   });
 }
 

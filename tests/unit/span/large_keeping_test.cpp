@@ -1,12 +1,15 @@
 // What the mapping store keeps of what was freed: the tails of live blocks, and how much in all.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 #include <vector>
 
+#include "base/compiler.h"
+#include "os/system_call_hook.h"
 #include "span/own_large.h"
 
 namespace snug::unit {
@@ -180,6 +183,53 @@ TEST_F(FreshMappingStoreTest, WhatNobodyMissesIsNotKeptAgain) {
   set_retention(large.bounds(), kForever);
   take_and_free_two();
   EXPECT_EQ(kept(), 8 * kMiB);
+}
+
+// Neither the addresses of a locked block go, where the OS refuses that, nor its memory.
+class RefusedMappingTest : public FreshMappingStoreTest {
+ protected:
+  void SetUp() override {
+    if (kSanitized) GTEST_SKIP() << "sanitizers make mlock do nothing";
+    if (void* const page = allocate(kMiB); ::mlock(page, 1) != 0 || ::munlock(page, 1) != 0)
+      GTEST_SKIP() << "locking memory is not permitted";
+  }
+  static void lock(char* block, size_t bytes) { EXPECT_EQ(::mlock(block + bytes - 1, 1), 0); }
+  template <class Act>
+  static void refused(Act act) {
+    const unit::SystemCallHook hook(SYS_munmap, [] { return false; });
+    act();
+  }
+};
+
+TEST_F(RefusedMappingTest, WhatStaysWasNotGivenAsExcess) {
+  char* blocks[] = {allocate_dirty(8 * kMiB), allocate_dirty(4 * kMiB)};
+  lock(blocks[0], 8 * kMiB);
+  free(blocks[0]);
+  refused([&] { free(blocks[1]); });
+  ASSERT_EQ(kept(), 12 * kMiB);
+  for (size_t i : {0, 1}) ASSERT_EQ(allocate((8 - 4 * i) * kMiB), blocks[i]);
+  char* const more = allocate(6 * kMiB);  // is not missed: nothing had gone
+  for (char* block : {blocks[0], blocks[1], more}) free(block);
+  EXPECT_EQ(kept(), 6 * kMiB);
+}
+
+TEST_F(RefusedMappingTest, WhatStaysLowersNoBound) {
+  char* blocks[2] = {};
+  const auto take_and_free_two = [&] {
+    for (char*& block : blocks) block = allocate_dirty(8 * kMiB);
+    for (char* block : blocks) free(block);
+  };
+  for (int i = 0; i < 2; ++i) take_and_free_two();
+  ASSERT_EQ(kept(), 16 * kMiB);
+  for (char* block : blocks) lock(block, 8 * kMiB);
+  set_retention(large.bounds(), {SIZE_MAX, 1});
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  refused([&] {
+    for (int i = 0; i != 2; ++i) EXPECT_EQ(large.purge_overdue(), Purge::kRefused);
+  });
+  set_retention(large.bounds(), kForever);
+  take_and_free_two();
+  EXPECT_EQ(kept(), 16 * kMiB);
 }
 
 }  // namespace
