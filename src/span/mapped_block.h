@@ -32,7 +32,7 @@ struct alignas(64) MappedBlock : Mapping {
   uint32_t freed_at = 0;
   bool is_kept = false;   // in the cache, or among those with a tail
   bool was_tail = false;  // of another block: free, and its start was never handed out
-  bool is_huge = false;   // the OS was advised to back it by huge pages
+  bool is_huge = false;   // the OS was advised once to back it by huge pages
 
   bool is_live() const { return usable != 0; }
   // Bytes, perhaps backed, that are not in use: all that was written of a free block, the tail of a live one.

@@ -40,11 +40,6 @@ void* MappingStore::allocate(const LargeRequest& request) {
       index_.withdraw_promise();
       return nullptr;
     }
-    if (block->is_huge && usable < kGrown && !request.will_grow) {
-      block->is_huge = false;
-      const UnlockedScope unlocked(lock_, in_flight_);
-      os::prefer_small_pages(at<void>(block->start), block->writable);
-    }
     if (request.zeroed) to_clear = min(block->written, usable);
     start = hand_out(block, usable);
   }
