@@ -40,6 +40,11 @@ void* MappingStore::allocate(const LargeRequest& request) {
       index_.withdraw_promise();
       return nullptr;
     }
+    if (request.will_grow && usable >= kGrown && !block->is_huge) {
+      block->is_huge = true;
+      const UnlockedScope unlocked(lock_, in_flight_);
+      os::prefer_huge_pages(at<void>(block->start), block->writable);
+    }
     if (request.zeroed) to_clear = min(block->written, usable);
     start = hand_out(block, usable);
   }

@@ -120,15 +120,15 @@ long pages_collapsed() {
   return 0;
 }
 
-// A block of 9 MiB that is about to grow.
+// A block of 3 MiB that is about to grow, in room of as much.
 class MappingStorePagingTest : public MappingStoreTest {
  protected:
   void SetUp() override {
     if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
-    block = static_cast<char*>(large.allocate({.size = 9 * kMiB, .will_grow = true}));
+    block = static_cast<char*>(large.allocate({.size = 3 * kMiB, .will_grow = true}));
     // Small pages are small ones even where the system makes all large blocks huge.
-    os::prefer_small_pages(block, 18 * kMiB);
-    block[9 * kMiB - 1] = 1;
+    os::prefer_small_pages(block, 6 * kMiB);
+    block[3 * kMiB - 1] = 1;
   }
   void TearDown() override {
     if (block != nullptr) free(block);
@@ -137,7 +137,7 @@ class MappingStorePagingTest : public MappingStoreTest {
   void grow(size_t size) { EXPECT_EQ(large.resize(block, size), block); }
   // One, unless the kernel has made small pages into huge ones in the background meanwhile, as it may at any time.
   size_t pages_held() {
-    const size_t pages = unit::held_pages(block, 13 * kMiB);
+    const size_t pages = unit::held_pages(block, 5 * kMiB);
     return pages > 1 && pages_collapsed() != collapsed_before ? 1 : pages;
   }
 
@@ -146,25 +146,32 @@ class MappingStorePagingTest : public MappingStoreTest {
 };
 
 TEST_F(MappingStorePagingTest, GrowthAsksForHugePagesAndTouchesNone) {
-  grow(13 * kMiB);
+  grow(5 * kMiB);
   EXPECT_TRUE(asks_for_huge_pages(block));
   EXPECT_EQ(pages_held(), 1u);
 }
 
 // The advice is a system call: not one for each step of a block that grows.
 TEST_F(MappingStorePagingTest, GrowthAdvisesOnce) {
-  grow(11 * kMiB);
-  os::prefer_small_pages(block, 18 * kMiB);
-  grow(13 * kMiB);
+  grow(4 * kMiB);
+  os::prefer_small_pages(block, 6 * kMiB);
+  grow(6 * kMiB);
   EXPECT_FALSE(asks_for_huge_pages(block)) << "somebody has advised again";
 }
 
 // A mapping is told once: hardly any shorter block comes to lie in such a place.
 TEST_F(MappingStorePagingTest, AShortBlockInItsPlaceHasItsPages) {
-  grow(13 * kMiB);
+  grow(5 * kMiB);
   free(block);
   block = allocate(3 * kMiB);
   EXPECT_TRUE(asks_for_huge_pages(block));
+}
+
+// As realloc makes one of a block that was short, or a run.
+TEST_F(MappingStorePagingTest, ABlockThatIsMadeLongToGrowAsksAtOnce) {
+  void* const fresh = large.allocate({.size = 16 * kMiB, .will_grow = true});
+  EXPECT_TRUE(asks_for_huge_pages(fresh));
+  free(fresh);
 }
 
 TEST_F(MappingStoreTest, WhatWillGrowGetsRoomAtOnce) {
