@@ -76,14 +76,16 @@ Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
 }
 
 // Small pages until the class has grown, and always for blocks of more than kPagesUsedWhole OS pages: a huge page is
-// backed whole, even if the program uses little of it. Always small, too, where OS pages are longer than ours: a huge
-// page is then longer than a chunk.
+// backed whole, even if the program uses little of it. Always small, too, where a huge page is longer than a chunk: it
+// is what one OS page full of entries maps, of 8 bytes each, 2 MiB with OS pages of 4 KiB and 32 MiB with those of 16
+// KiB.
 Paging SlabHeap::paging_for(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;
   const bool grows = slab_bytes_ >= kGrown && class_bytes >= kGrownClass;
   const size_t os_page = os::page_size();
-  const bool may_pay = os_page <= kPageSize && sizes.block_size <= kPagesUsedWhole * os_page;
+  const bool is_chunk = os_page * (os_page / 8) <= kChunkSize;
+  const bool may_pay = is_chunk && sizes.block_size <= kPagesUsedWhole * os_page;
   return grows && may_pay ? Paging::kHuge : Paging::kSmall;
 }
 

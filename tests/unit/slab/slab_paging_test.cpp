@@ -37,6 +37,19 @@ TEST_F(SlabPagingTest, GrowthBringsHugePages) {
   EXPECT_EQ(paging_after(own, heap, class_of(1024), blocks, 1), Paging::kHuge);
 }
 
+// A huge page is one of as many words that name OS pages as fit into one: 32 MiB of OS pages of 16 KiB, no chunk.
+TEST(SlabPagingOnLongOsPagesTest, GrowthBringsNoHugePages) {
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  const size_t before = os::page_size();
+  os::set_page_size(kPageSize);
+  {
+    unit::OwnHeaps own;
+    EXPECT_EQ(paging_after(own, *own.registry.acquire(), kRoomyTable.class_of(1024), kChunkSize * 4 / 1024, 1),
+              Paging::kSmall);
+  }
+  os::set_page_size(before);
+}
+
 // What was never used of a huge page reads as zero, as all that comes from the OS: calloc need not write to it, which
 // would back what the program never touches.
 TEST_F(SlabPagingTest, WhatWasNeverUsedOfAHugePageIsKnownToBeZero) {
