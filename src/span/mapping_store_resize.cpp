@@ -67,7 +67,7 @@ void MappingStore::act_detached(MappedBlock* block, Act act) {
   }
   --blocks_detached_;
   index_.insert(block);
-  if (was_kept) keep(block);
+  if (was_kept) keep(block);  // as if it had become one now: it nearly served the block
 }
 
 bool MappingStore::make_writable(MappedBlock* block, size_t usable) {
