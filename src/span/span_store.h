@@ -150,6 +150,8 @@ class SpanStore {
   size_t purge(size_t pad, size_t most);
   // The same without a bound. True if anything went.
   bool trim(size_t pad) { return purge(pad, SIZE_MAX) != 0; }
+  // What the pad is compared with: bytes of dirty pages in free spans, the wilderness and what is detached left out.
+  size_t bytes_to_purge();
 
   // Purges one run of pages if it has lain unused too long.
   Purge purge_overdue();

@@ -283,6 +283,11 @@ void SpanStore::purge_for_growth() {
   }
 }
 
+size_t SpanStore::bytes_to_purge() {
+  LockGuard guard(lock_);
+  return dirty_pages_ * kPageSize;
+}
+
 size_t SpanStore::purge(size_t pad, size_t most) {
   const GateGuard guard(lock_, in_flight_);
   size_t given = 0;

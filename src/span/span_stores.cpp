@@ -103,10 +103,11 @@ void SpanStores::stock_arena() {
 // Of the pad each store keeps what those behind it do not.
 size_t SpanStores::purge(size_t pad, size_t most) {
   const size_t stores = made();
-  size_t behind = pad == 0 ? 0 : statistics().bytes_dirty;
+  size_t behind = 0;
+  if (pad != 0) for_each([&](SpanStore& store) { behind += store.bytes_to_purge(); });
   size_t given = 0;
   for (size_t i = 0; i != stores && given < most; ++i) {
-    if (pad != 0) behind -= min(behind, at(i).statistics().bytes_dirty);
+    if (pad != 0) behind -= min(behind, at(i).bytes_to_purge());
     given += at(i).purge(pad - min(pad, behind), most - given);
   }
   return given;

@@ -192,6 +192,16 @@ TEST_F(SpanStoresTest, TrimLeavesThePad) {
   EXPECT_GT(stores.statistics().bytes_dirty, kPad - 2 * kChunkSize);
 }
 
+// The pad is about what can go. A wilderness is none of that unless more than the pad is kept, in each store.
+TEST_F(SpanStoresTest, TheWildernessOfOneDoesNotCountAgainstThePadOfAnother) {
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  fill_and_free(stores, own, {stores.home_of(0)}, 2);
+  Span* const first = stores.at(stores.home_of(1)).allocate({1}, {1}, Paging::kHuge);
+  ASSERT_EQ(own.page_map.chunk(first->first).paging, Paging::kHuge);
+  EXPECT_EQ(stores.purge(2 * kChunkSize, SIZE_MAX), 0u);
+  EXPECT_EQ(stores.purge(kChunkSize, SIZE_MAX), kChunkSize);
+}
+
 TEST_F(SpanStoresTest, WhatIsOverdueGoesWhicheverStoreHasIt) {
   for (size_t number : {0, 1, 2, 3}) stores.home_of(number);
   fill_and_free(stores, own, {3}, 2);
