@@ -120,7 +120,7 @@ class SpanStore {
   // 0 pages if no run begins there. O(1), without the lock.
   PageCount length_of_run(const void* start) const;
   // Changes the length of a run that begins there, and leaves its place; false, and it stays as it was, if what follows
-  // is not free. O(chunks of the run).
+  // is not free, or is a part of a huge page that nothing has touched. O(chunks of the run).
   bool resize_run(void* start, PageCount pages);
   // The start of the run that the address lies in, or null. Slow: for addresses at which no run begins.
   // `length`, where it is asked for: the run's.
@@ -215,7 +215,6 @@ class SpanStore {
   // for system calls and waits.
   Span* take_over_chunks(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
   Span* take_row(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
-  // A free span begins at `at`. Where its first touch backs a huge page, the rest of it becomes dirty too.
   Span* take_for_run(PageId at, PageCount most) SNUG_REQUIRES(lock_);
   bool hold_for_run(PageId at, PageCount pages) SNUG_REQUIRES(lock_);
   bool may_extend_for_runs() const { return totals_.chunks.load(kRelaxed) < page_map_.chunks_for_runs(); }

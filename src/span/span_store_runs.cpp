@@ -88,25 +88,19 @@ bool SpanStore::hold_for_run(PageId at, PageCount pages) {
   for (uint32_t left = pages.value; left != 0;) {
     const Span* const span = page_map_.entry(at).record<Span>();
     const PageCount part{min(left, span->pages.value)};
-    const PageCount backed = span->backs_more_than(part) ? span->pages : part;
-    clean += backed.value - page_map_.chunk(at).count_dirty(at.in_chunk(), backed);
+    clean += part.value - page_map_.chunk(at).count_dirty(at.in_chunk(), part);
     at = at + part;
     left -= part.value;
   }
   return hold(clean);
 }
 
-// Takes up to so many pages of the free span that begins there. They are held already.
+// Takes up to so many pages of the free span that begins there. They are held already. It is none of which the first
+// touch backs more: no row of chunks and no run that grows has such a part.
 Span* SpanStore::take_for_run(PageId at, PageCount most) {
   Span* const span = page_map_.entry(at).record<Span>();
-  const bool backs_all = span->backs_more_than(most);
   remove(span);
-  if (backs_all) {
-    count_growth(at, span->pages);
-    mark_dirty(at, span->pages);
-  }
   Span* const taken = take_located(span, min(span->pages, most), {1}, Held::kAlready);
-  taken->grew = taken->grew || backs_all;
   // Without a record for the rest it came out longer.
   if (taken->pages > most) {
     const PageId behind = at + most;
@@ -235,10 +229,10 @@ void SpanStore::insert_freed(SpanBatch& batch) {
 bool SpanStore::is_followed_by_free(PageId end, PageCount pages) const {
   for (;;) {
     if (end.value >= page_map_.page_limit() || !is_ours(end) || !page_map_.entry(end).is_free_span()) return false;
-    const PageCount free = page_map_.entry(end).record<Span>()->pages;
-    if (free >= pages) return true;
-    pages = pages - free;
-    end = end + free;
+    const Span* const span = page_map_.entry(end).record<Span>();
+    if (span->pages >= pages) return !span->backs_more_than(pages);
+    pages = pages - span->pages;
+    end = end + span->pages;
     // Within a chunk free spans are no neighbours.
     if (end.in_chunk() != 0) return false;
   }

@@ -1,10 +1,12 @@
 // Which chunks the span store asks huge pages for, and what of them goes back.
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <chrono>
 #include <thread>
 
 #include "os/held_pages.h"
+#include "os/system_call_hook.h"
 #include "span/own_spans.h"
 
 namespace snug {
@@ -107,6 +109,23 @@ TEST_F(SpanStorePagingTest, HolesRetireTheWildernessOfTheirChunk) {
   EXPECT_TRUE(own.spans.prepare_for_holes(*kept, kept->pages.bytes()));
   purge_all_that_ages();
   EXPECT_EQ(dirty(), 0u);
+}
+
+// One page of it that is written to would back all.
+TEST_F(SpanStorePagingTest, ARunDoesNotGrowIntoAPartOfAHugePage) {
+  void* const run = own.spans.allocate_run(kWhole, {1});
+  Span* const behind = wish(kWhole);
+  ASSERT_EQ(own.start_of(behind), static_cast<char*>(run) + kChunkSize);
+  own.free_touched(behind);
+  {
+    const unit::SystemCallHook hook(SYS_munmap, [] { return false; });
+    own.spans.trim(0);
+  }
+  ASSERT_EQ(own.spans.statistics().bytes_free, kChunkSize);
+  EXPECT_FALSE(own.spans.resize_run(run, kWhole + PageCount{1}));
+  EXPECT_EQ(dirty(), 0u);
+  EXPECT_TRUE(own.spans.resize_run(run, kWhole + kWhole));
+  EXPECT_TRUE(own.spans.free_run(run));
 }
 
 // Two chunks are emptied, of one paging each, where one may be kept.
