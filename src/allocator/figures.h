@@ -30,7 +30,7 @@ inline constexpr Figure kFigures[] = {
     {"bytes_reserved", &snug_stats::bytes_reserved, FigureUnit::kBytes, "of address space"},
     {"bytes_metadata", &snug_stats::bytes_metadata, FigureUnit::kBytes, "of records"},
     {"bytes_purged", &snug_stats::bytes_purged, FigureUnit::kBytes, "given back so far", true},
-    {"bytes_missed", &snug_stats::bytes_missed, FigureUnit::kBytes, "of that wanted again within a second", true},
+    {"bytes_missed", &snug_stats::bytes_missed, FigureUnit::kBytes, "of that taken again since", true},
     {"refills", &snug_stats::refills, FigureUnit::kCount, "batches to thread caches", true},
     {"flushes", &snug_stats::flushes, FigureUnit::kCount, "batches from thread caches", true},
     {"batches_sent", &snug_stats::batches_sent, FigureUnit::kCount, "batches to other threads' heaps", true},

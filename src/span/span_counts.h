@@ -30,7 +30,7 @@ struct SpanStatistics {
   size_t bytes_dirty = 0;      // in free spans, those detached included
   size_t bytes_free = 0;       // in the same, dirty or clean
   size_t bytes_purged = 0;     // so far
-  size_t bytes_refaulted = 0;  // purged for their age, and taken again within a second
+  size_t bytes_refaulted = 0;  // of those, taken again
   size_t runs = 0;             // live
   size_t bytes_in_runs = 0;
 };

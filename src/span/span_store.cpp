@@ -314,8 +314,8 @@ void SpanStore::count_growth(PageId first, PageCount pages) {
   bytes_grown_ += clean * kPageSize;
   totals_.bytes_grown.fetch_add(clean * kPageSize, kRelaxed);
   keeping_.took(gone * kPageSize, use());
-  if (!aged_.is_empty()) [[unlikely]]
-    bytes_refaulted_ += aged_.took(gone * kPageSize, os::milliseconds());
+  // What is taken and comes back unwritten is still with the OS: no more was missed than went.
+  bytes_refaulted_ = min(bytes_refaulted_ + gone * kPageSize, bytes_purged_);
 }
 
 bool SpanStore::was_used(PageId page) {

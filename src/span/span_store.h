@@ -43,7 +43,6 @@
 #include "base/pair.h"
 #include "os/memory.h"
 #include "span/footprint.h"
-#include "span/given_lately.h"
 #include "span/keeping.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
@@ -332,7 +331,6 @@ class SpanStore {
   size_t run_pages_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_purged_ SNUG_GUARDED_BY(lock_) = 0;
   size_t bytes_refaulted_ SNUG_GUARDED_BY(lock_) = 0;
-  GivenLately aged_ SNUG_GUARDED_BY(lock_);        // purged for its age
   size_t bytes_grown_ SNUG_GUARDED_BY(lock_) = 0;  // the part of the total that is of this store
   // The part of that for which as much was purged, or nothing was left to purge.
   size_t made_way_ SNUG_GUARDED_BY(lock_) = 0;

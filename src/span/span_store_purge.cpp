@@ -205,7 +205,6 @@ Purge SpanStore::purge_overdue() {
   if (span == nullptr) return Purge::kNotDue;
   const size_t bytes = purge_run(span);
   keeping_.aged(bytes);
-  aged_.gave(bytes, os::milliseconds());
   return bytes != 0 ? Purge::kDone : Purge::kRefused;
 }
 
@@ -257,7 +256,7 @@ void SpanStore::purge_as_due() {
   if (Span* span = older_than(keeping_.age()); span != nullptr) {
     // Does not lower the budget (Keeping::aged), as amid frees age says little: as much is likely to be needed
     // again.
-    aged_.gave(purge_run(span), os::milliseconds());
+    purge_run(span);
     return;
   }
   if (Span* span = excess(); span != nullptr) purge_excess(span);

@@ -37,6 +37,24 @@ class KeptSpansTest : public testing::Test {
   OwnSpans own_;
 };
 
+// What went back and is taken again counts as missed, whatever it went for and however long ago.
+TEST(MissedSpansTest, CountOnceForEachTimeThatTheyWentBack) {
+  OwnSpans own;
+  const PageCount length{9};
+  size_t missed = 0;
+  for (int round = 0; round != 3; ++round) {
+    Span* const span = own.spans.allocate(length);
+    EXPECT_EQ(own.spans.statistics().bytes_refaulted, missed) << round;
+    own.free_touched(span);
+    own.spans.trim(0);
+    missed += length.bytes();
+    // Only as much as went back can be missed: what is not written to is still with the OS.
+    for (int i = 0; i != 3; ++i) own.spans.free(own.spans.allocate(length), {0});
+    EXPECT_EQ(own.spans.statistics().bytes_refaulted, missed) << round;
+    own.spans.free(own.spans.allocate(length), {0});
+  }
+}
+
 // A burst that comes again is kept from its second time on.
 TEST_F(KeptSpansTest, WhatComesAndGoesIsKeptOnceItWasMissed) {
   EXPECT_LE(kept_after_burst(), 2 * kMiB);
