@@ -22,7 +22,7 @@ inline size_t most_unused(size_t length) {
   constexpr size_t kTailKept = size_t{1} << 20;
   return length / 8 < kTailKept ? length / 8 : kTailKept;
 }
-// True if a block that shrinks keeps them.
+// True if a block that shrinks, or that takes a mapping of which so much was written, keeps them; else they are a tail.
 inline bool keeps_unused(size_t length, size_t unused) { return unused < most_unused(length); }
 
 struct alignas(64) MappedBlock : Mapping {

@@ -13,8 +13,6 @@
 namespace snug {
 namespace {
 
-// The part of a block, one in so many, beyond which a tail counts as kept.
-constexpr size_t kTailIgnored = 4;
 // How many kept mappings are looked at for one that fits, newest first: a look is cheaper than a step.
 constexpr size_t kMostLooks = 4 * kAtATime;
 
@@ -103,7 +101,7 @@ void* MappingStore::hand_out(MappedBlock* block, size_t usable) {
   write_up_to(block, usable);
   bytes_usable_ += usable;
   index_.insert(block);
-  if (block->written - usable > usable / kTailIgnored) keep(block);
+  if (!keeps_unused(block->written, block->written - usable)) keep(block);
   bounds_.summon();
   return at<void>(block->start);
 }

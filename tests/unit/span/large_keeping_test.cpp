@@ -31,6 +31,18 @@ TEST_F(MappingStoreTest, ATailStaysKept) {
   EXPECT_EQ(kept(), 512 * kKiB) << "the tail was purged";
 }
 
+// What a block may leave unused is no tail, whether it comes to be by realloc or by a mapping that serves again.
+TEST_F(MappingStoreTest, ATailIsWhatABlockMayNotLeaveUnused) {
+  for (const size_t unused : {kMiB, kMiB - 4 * kKiB}) {
+    char* const block = allocate_dirty(8 * kMiB);
+    free(block);
+    ASSERT_EQ(allocate(8 * kMiB - unused), block);
+    EXPECT_EQ(kept(), unused < kMiB ? 0 : unused);
+    free(block);
+    large.trim(0);
+  }
+}
+
 TEST_F(MappingStoreTest, ATailServesGrowth) {
   char* block = allocate(8 * kMiB);
   stamp(block, 8 * kMiB);
