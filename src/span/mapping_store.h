@@ -94,7 +94,7 @@ class MappingStore {
   // Gives back what is kept until about `pad` bytes remain; with 0 the room of live blocks, too. True if any memory was
   // given back.
   bool trim(size_t pad);
-  // Gives back of the oldest that is kept the last 4 MiB, or a tail, if it has lain unused too long.
+  // Gives back of the oldest that is kept the last huge page, or a tail, if it has lain unused too long.
   Purge purge_overdue();
   // The same, without the lock where nothing is overdue.
   void purge_as_due() {
@@ -144,8 +144,6 @@ class MappingStore {
  private:
   using CacheList = List<MappedBlock, &MappedBlock::in_cache>;
   static constexpr size_t kRemembered = 16;
-  // Bytes of a mapping that go for their age at a time.
-  static constexpr size_t kMostByAge = size_t{4} << 20;
   static constexpr size_t kNotDue = SIZE_MAX;
   static constexpr uint64_t kNoneKept = UINT64_MAX;
 

@@ -190,8 +190,8 @@ bool MappingStore::is_overdue(uint32_t freed_at) const {
 Purge MappingStore::purge_overdue() {
   const auto due = [this](const MappedBlock* oldest) {
     lock_.assume_held();
-    // A part only, as the calling thread waits for the system call.
-    return oldest == nullptr || !is_overdue(oldest->freed_at) ? kNotDue : without_end(*oldest, kMostByAge);
+    // A huge page only, as the calling thread waits for the system call.
+    return oldest == nullptr || !is_overdue(oldest->freed_at) ? kNotDue : without_end(*oldest, kChunkSize);
   };
   return give_back_oldest(due, [this](size_t bytes) {
     lock_.assume_held();

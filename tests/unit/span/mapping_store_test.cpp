@@ -279,11 +279,11 @@ TEST_F(MappingStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
   large.purge_as_due();
   EXPECT_EQ(kept(), 0u);
   set_retention(large.bounds(), kForever);
-  void* blocks[] = {allocate(kMiB), allocate(3 * kMiB)};
+  void* blocks[] = {allocate(kMiB), allocate(2 * kMiB)};
   for (void* block : blocks) free(block);
   ASSERT_EQ(allocate(kMiB), blocks[0]);
   large.purge_as_due();
-  EXPECT_EQ(kept(), 3 * kMiB);
+  EXPECT_EQ(kept(), 2 * kMiB);
   let_age();
   large.purge_as_due();
   EXPECT_EQ(kept(), 0u) << "the oldest was another one by then";
@@ -294,10 +294,10 @@ TEST_F(MappingStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
 }
 
 TEST_F(MappingStoreTest, AgeSendsALongMappingBackInParts) {
-  free(large.allocate({.size = 16 * kMiB, .alignment = kChunkSize}));
+  free(large.allocate({.size = 8 * kMiB, .alignment = kChunkSize}));
   set_retention(large.bounds(), {SIZE_MAX, 1});
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  for (const size_t left : {12 * kMiB, 8 * kMiB, 4 * kMiB, size_t{0}}) {
+  for (const size_t left : {6 * kMiB, 4 * kMiB, 2 * kMiB, size_t{0}}) {
     EXPECT_EQ(large.purge_overdue(), Purge::kDone);
     EXPECT_EQ(kept(), left);
   }
@@ -310,13 +310,13 @@ TEST_F(MappingStoreTest, AgeSendsOneMappingBackAtATime) {
   EXPECT_TRUE(large.ages());
   EXPECT_EQ(large.purge_overdue(), Purge::kNotDue);
   EXPECT_EQ(kept(), kMiB);
-  char* other = allocate(3 * kMiB);
+  char* other = allocate(2 * kMiB);
   free(other);
   set_retention(large.bounds(), {SIZE_MAX, 1});
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_EQ(large.purge_overdue(), Purge::kDone);
   expect_sound();
-  EXPECT_EQ(kept(), 3 * kMiB);
+  EXPECT_EQ(kept(), 2 * kMiB);
   EXPECT_EQ(large.purge_overdue(), Purge::kDone);
   EXPECT_EQ(kept(), 0u);
   EXPECT_EQ(large.purge_overdue(), Purge::kNotDue);
