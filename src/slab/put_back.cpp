@@ -23,7 +23,7 @@ size_t put_back_cluster(Slab& slab, const SizeClass& sizes, void* const* blocks,
     bits |= bit;
     if (++done == count) break;
     const size_t offset = address_of(blocks[done]) - start;
-    if (offset >= end || row_at(blocks + done, count - done, sizes.block_size) != 0) break;
+    if (offset >= end || begins_row(blocks + done, count - done, sizes.block_size)) break;
     slot = slot_of_block(slab, sizes, blocks[done]);
     if (slot / 64 == word) continue;
     slab.free_bits()[word] = bits;

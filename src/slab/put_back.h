@@ -11,7 +11,8 @@
 
 namespace snug {
 
-// A distance, in blocks, that is too far for a cluster.
+// Blocks that begin a row and a distance, in blocks, that is too far for a cluster.
+inline constexpr size_t kLeastRow = 4;
 inline constexpr size_t kTooFar = 16;
 
 // The distance to the second block if that is a neighbour, in either direction; else 0.
@@ -53,6 +54,13 @@ SNUG_ALWAYS_INLINE Row put_back_row(Slab& slab, const SizeClass& sizes, void* co
   const size_t first = up ? slot : slot + 1 - length;
   if (const size_t back = slab.put_back(first, length); back != length) die_of_double_free(slab, first + back);
   return {first, length};
+}
+
+// True if the blocks begin with so many neighbours that marking them together is worth finding out how many they are.
+inline bool begins_row(void* const* blocks, size_t count, size_t block_size) {
+  if (count < kLeastRow) return false;
+  const size_t stride = row_at(blocks, count, block_size);
+  return stride != 0 && row_of_neighbours(blocks, kLeastRow, stride) == kLeastRow;
 }
 
 // True if the second block lies near the first, as blocks do that were allocated together and come back together.

@@ -13,8 +13,8 @@ namespace {
 // From so many consecutive blocks of one other heap on, a quarter of an outbox, they are sent at once; fewer wait in it
 // for more of their owner's.
 constexpr size_t kWorthSending = Outbox::kCapacity / 4;
-// How many records a flush fetches at once: those of one line of blocks, which is there.
-constexpr size_t kFetchedAhead = kCacheLine / sizeof(void*);
+// How many records a flush fetches at once.
+constexpr size_t kFetchedAhead = 16;
 
 // How many blocks from the first on, which lies on `page`, have the same class and owner.
 size_t row_of_owner(const PageMap& page_map, size_t page, void* const* blocks, size_t count) {
@@ -83,7 +83,7 @@ SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes,
   size_t done = 1;
   if (!begins_cluster(blocks, count, sizes.block_size))
     put_back_lone(slab, sizes, *blocks);
-  else if (row_at(blocks, count, sizes.block_size) != 0)
+  else if (begins_row(blocks, count, sizes.block_size))
     done = put_back_row(slab, sizes, blocks, count).count;
   else
     done = put_back_cluster(slab, sizes, blocks, count);
