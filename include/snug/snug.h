@@ -165,7 +165,7 @@ struct snug_stats {
   uint64_t bytes_reserved;  /* address space held, metadata included */
   uint64_t bytes_metadata;  /* snug's own records that have been touched */
   uint64_t bytes_purged;    /* total given back to the OS so far */
-  uint64_t bytes_missed;    /* of empty pages that went back: taken from the OS again since */
+  uint64_t bytes_missed;    /* of empty pages that went back: taken again since, however much later, at most all */
   uint64_t refills;         /* batches from slabs to thread caches */
   uint64_t flushes;         /* batches from thread caches to slabs */
   uint64_t batches_sent;    /* batches of blocks sent home to heaps of others, the shared one included */

@@ -12,7 +12,8 @@ constexpr size_t kGrownClass = size_t{512} << 10;
 // Blocks of up to so many OS pages count as written to from end to end, so that a huge page backs hardly more than the
 // program touches. Of larger ones programs often use only a part: a buffer for each connection, say.
 constexpr size_t kPagesUsedWhole = 2;
-// Once so many slabs have given to a refill, no empty one is begun.
+// A refill draws from kAtATime slabs at most: each costs a cache miss or two, and one malloc waits for them all. Once
+// so many have given, no empty one is begun.
 constexpr size_t kSlabsWithEmpty = kAtATime / 8;
 
 }  // namespace

@@ -63,6 +63,7 @@ MappedBlock* MappingStore::split_tail(MappedBlock* block, size_t usable) {
   tail->mapped = block->mapped - usable;
   tail->written = block->written - usable;
   tail->was_tail = true;
+  tail->is_huge = block->is_huge;
   block->mapped = block->writable = block->written = usable;
   return tail;
 }

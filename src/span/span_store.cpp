@@ -314,8 +314,7 @@ void SpanStore::count_growth(PageId first, PageCount pages) {
   bytes_grown_ += clean * kPageSize;
   totals_.bytes_grown.fetch_add(clean * kPageSize, kRelaxed);
   keeping_.took(gone * kPageSize, use());
-  // What is taken and comes back unwritten is still with the OS: no more was missed than went.
-  bytes_refaulted_ = min(bytes_refaulted_ + gone * kPageSize, bytes_purged_);
+  bytes_refaulted_ += gone * kPageSize;
 }
 
 bool SpanStore::was_used(PageId page) {

@@ -291,6 +291,7 @@ size_t SpanStore::purge(size_t pad, size_t most) {
   const GateGuard guard(lock_, in_flight_);
   size_t given = 0;
   uint32_t refusals = 0;  // in a row
+  // Not before the pad is compared: what was never used is no memory that was kept.
   if (dirty_pages_ * kPageSize > pad || pad == 0) retire_wilderness();
   // What other threads free meanwhile is theirs. Memory that cannot be purged (locked, say) goes to the young end, and
   // is not tried for ever.

@@ -148,6 +148,8 @@ SpanStatistics SpanStores::statistics() {
     all.runs += one.runs;
     all.bytes_in_runs += one.bytes_in_runs;
   });
+  // What is taken and comes back unwritten is still with the OS, and counts each time: no more was missed than went.
+  all.bytes_refaulted = min(all.bytes_refaulted, all.bytes_purged);
   return all;
 }
 

@@ -39,7 +39,7 @@ bool ThreadCacheList::hear_of_end() {
 }
 
 bool ThreadCacheList::end_of(void* value) {
-  if (value != &thread_state) return end(static_cast<ThreadCache*>(value)), true;
+  if (value != nullptr && value == thread_state.cache) return end(thread_state.cache), true;
   thread_state.ended = true;
   return false;
 }

@@ -44,13 +44,13 @@ TEST(MissedSpansTest, CountOnceForEachTimeThatTheyWentBack) {
   size_t missed = 0;
   for (int round = 0; round != 3; ++round) {
     Span* const span = own.spans.allocate(length);
-    EXPECT_EQ(own.spans.statistics().bytes_refaulted, missed) << round;
+    EXPECT_EQ(own.stores.statistics().bytes_refaulted, missed) << round;
     own.free_touched(span);
     own.spans.trim(0);
     missed += length.bytes();
     // Only as much as went back can be missed: what is not written to is still with the OS.
     for (int i = 0; i != 3; ++i) own.spans.free(own.spans.allocate(length), {0});
-    EXPECT_EQ(own.spans.statistics().bytes_refaulted, missed) << round;
+    EXPECT_EQ(own.stores.statistics().bytes_refaulted, missed) << round;
     own.spans.free(own.spans.allocate(length), {0});
   }
 }

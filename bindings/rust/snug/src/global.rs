@@ -72,11 +72,14 @@ unsafe impl GlobalAlloc for Snug {
 ///
 /// The block is a live one of snug's, got for that layout.
 pub(crate) unsafe fn serves_in_place(block: *mut u8, layout: Layout, size: usize) -> bool {
+    if size == layout.size() {
+        return true;
+    }
     if size > layout.size() {
         return snug_sys::snug_try_expand(block.cast(), size) != 0;
     }
     // With check:on what is told as a block is freed has to be what it was asked for with. Nothing beyond that may be used there,
-    // so that the block is not expanded above, and moves here.
+    // so that the block is not expanded above, and moves here; as does a block without checks that fills its class.
     let usable = usable_size(block);
     usable > layout.size() && (usable <= layout.align() || usable - size <= usable / 2)
 }
