@@ -139,11 +139,11 @@ class Refused(unittest.TestCase):
             self.assertIn(f"snug is for 64-bit Linux, and this is {reason}", process.stdout)
 
     def test_another_system(self):
-        self.expect_refusal("FreeBSD with pointers of 64 bits", "-DCMAKE_SYSTEM_NAME=FreeBSD")
+        self.expect_refusal("FreeBSD with pointers of 8 bytes", "-DCMAKE_SYSTEM_NAME=FreeBSD")
 
     @unittest.skipUnless(platform.machine() == "x86_64", "-m32 is an option for x86-64")
     def test_32_bits(self):
-        self.expect_refusal("Linux with pointers of 32 bits", "-DCMAKE_C_FLAGS=-m32", "-DCMAKE_CXX_FLAGS=-m32")
+        self.expect_refusal("Linux with pointers of 4 bytes", "-DCMAKE_C_FLAGS=-m32", "-DCMAKE_CXX_FLAGS=-m32")
 
 
 if __name__ == "__main__":
