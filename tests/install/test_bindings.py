@@ -123,6 +123,9 @@ class Declarations(unittest.TestCase):
         there = c_structures()
         self.assertGreater(len(there), 12)
         self.assertEqual(rust_structures(), there)
+        # Without it Rust may lay the fields out in another order.
+        for attributes, name in re.findall(r"((?:^#\[.*\]\n)*)^pub struct (snug_\w+) ", crate(), re.M):
+            self.assertIn("#[repr(C)]", attributes, name)
         for name in OPAQUE:
             self.assertRegex(crate(), rf"opaque! \{{\s*{name}\s*\}}")
 
