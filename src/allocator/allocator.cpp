@@ -56,10 +56,10 @@ void refuse_large_os_pages() {
   abort();
 }
 
-void thread_ends(void* value) {
+void thread_ends(void*) {
   if (own_part != nullptr) allocator.real_time.leave();
   allocator.user_heaps.end_caches();
-  if (!allocator.caches.end_of(value)) return;
+  if (!allocator.caches.end_own()) return;
   if (allocator.config.idle_thread != BackgroundThreadMode::kOff) allocator.background.thread_ended();
 }
 

@@ -14,7 +14,7 @@ constexpr size_t kGrownClass = size_t{512} << 10;
 constexpr size_t kPagesUsedWhole = 2;
 // A refill draws from kAtATime slabs at most: each costs a cache miss or two, and one malloc waits for them all. Once
 // so many have given, no empty one is begun.
-constexpr size_t kSlabsWithEmpty = kAtATime / 8;
+constexpr size_t kSlabsWithEmpty = 2;
 
 }  // namespace
 

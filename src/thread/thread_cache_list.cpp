@@ -38,10 +38,13 @@ bool ThreadCacheList::hear_of_end() {
   return is_heard_of;
 }
 
-bool ThreadCacheList::end_of(void* value) {
-  if (value != nullptr && value == thread_state.cache) return end(thread_state.cache), true;
-  thread_state.ended = true;
-  return false;
+bool ThreadCacheList::end_own() {
+  ThreadCache* const cache = thread_state.cache;
+  if (cache != nullptr)
+    end(cache);
+  else
+    thread_state.ended = true;
+  return cache != nullptr;
 }
 
 void ThreadCacheList::number_own() {

@@ -48,7 +48,7 @@ class ThreadCacheList {
   constexpr ThreadCacheList(MetaArena& arena, HeapRegistry& registry, ArrayStores& arrays)
       : registry_(registry), arrays_(arrays), records_(arena), states_(arena) {}
 
-  // `thread_ends` is called in an ending thread that has a cache, or has been heard of, and calls end_of(). False if
+  // `thread_ends` is called in an ending thread that has a cache, or has been heard of, and calls end_own(). False if
   // the OS refuses. To be called before any cache begins, without a lock: an interposer may stand before libc's
   // function, and allocate. Until it has returned, threads have no caches.
   bool make_key(void (*thread_ends)(void*));
@@ -64,8 +64,8 @@ class ThreadCacheList {
   ThreadCache* start();
   // For a thread without a cache: from its end on it gets none. False if its end would not be heard of.
   bool hear_of_end();
-  // Called in the ending thread, with what `thread_ends` got. True if that is a cache, which end() ends.
-  bool end_of(void* value);
+  // Called in the ending thread: it gets no cache any more. True if it had one, which end() has ended.
+  bool end_own();
   // Flushes the cache, gives its arrays on, and abandons the heap if no other thread has it.
   void end(ThreadCache* cache);
 
