@@ -132,8 +132,8 @@ class BackgroundThread {
   void live();
 
   // For BackgroundLifecycle.
-  static constexpr uint32_t kLooks = 4;  // rounds of work in purge_after
-  uint32_t period() const;               // milliseconds between two rounds
+  static constexpr uint32_t kLooks = KeptBounds::kLooks;  // rounds of work in purge_after
+  uint32_t period() const;                                // milliseconds between two rounds
   bool is_superfluous() const;
   bool sees_silent_threads() const;
   bool is_wanted_again(bool was_wanted) const;

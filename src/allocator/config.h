@@ -44,7 +44,7 @@ struct Config {
   // batch: adaptive | one, default adaptive. How many blocks move between a thread's cache and the slabs at once. `one`
   // is for measuring the benefit of batches.
   Batching batch = Batching::kAdaptive;
-  // retain: bytes, default 64M, or as much as is in use up to four times that; or a 32nd of the memory that the process
+  // retain: bytes, default 64M, or as much as is in use up to four times that; or a 16th of the memory that the process
   // may have if that is less. The most empty pages that are kept before any go back to the OS at once. While the
   // background thread runs, as many as were in use of late stay for purge_after: up to a 16th of that memory, or up to
   // `retain` if it is set.

@@ -27,7 +27,6 @@ class BasicInFlightGate {
   void enter() { ++inside_; }
   void leave() { --inside_; }
   bool is_empty() const { return inside_ == 0; }
-  bool is_closing() const { return is_closing_; }
 
   // The threads inside need only this lock and locks that come after it, so they always get out.
   void lock_at_rest(LockType& lock) SNUG_ACQUIRE(lock) {

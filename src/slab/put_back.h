@@ -30,30 +30,22 @@ inline size_t row_of_neighbours(void* const* blocks, size_t most, size_t stride)
   return run;
 }
 
-// Blocks of one slab that are neighbours.
-struct Row {
-  size_t slot;
-  size_t count;
-};
-
 // Marks one block free.
-SNUG_ALWAYS_INLINE Row put_back_lone(Slab& slab, const SizeClass& sizes, const void* block) {
+SNUG_ALWAYS_INLINE void put_back_lone(Slab& slab, const SizeClass& sizes, const void* block) {
   const size_t slot = slot_of_block(slab, sizes, block);
   if (!slab.put_back_one(slot)) die_of_double_free(slab, slot);
-  return {slot, 1};
 }
 
-// Marks the first of the blocks free, and its neighbours if they follow in ascending or descending order.
-SNUG_ALWAYS_INLINE Row put_back_row(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
+// Marks the first of the blocks free, and its neighbours, of which it has one at least. Returns how many.
+SNUG_ALWAYS_INLINE size_t put_back_row(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
   const size_t stride = row_at(blocks, count, sizes.block_size);
-  if (stride == 0) return put_back_lone(slab, sizes, *blocks);
   const size_t slot = slot_of_block(slab, sizes, *blocks);
   const bool up = stride == sizes.block_size;
   const size_t most = up ? slab.carved - slot : slot + 1;
   const size_t length = row_of_neighbours(blocks, count < most ? count : most, stride);
   const size_t first = up ? slot : slot + 1 - length;
   if (const size_t back = slab.put_back(first, length); back != length) die_of_double_free(slab, first + back);
-  return {first, length};
+  return length;
 }
 
 // True if the blocks begin with so many neighbours that marking them together is worth finding out how many they are.

@@ -58,6 +58,9 @@ class alignas(64) SlabHeap {
   // `home`: the span store that its slabs come from.
   SlabHeap(HeapRegistry& registry, uint16_t id, uint8_t home);
 
+  // As many blocks as so many slabs have are enough for a refill, and once so many have given, none is begun for it
+  // that is empty.
+  static constexpr size_t kSlabsARefill = 2;
   // Writes up to `want` blocks of `size_class` to end[-1], end[-2] …, ascending within a slab, so that an array which
   // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses. Not for the
   // shared heap, which gives whole cache lines alone.

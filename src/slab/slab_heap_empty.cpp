@@ -14,9 +14,9 @@
 namespace snug {
 namespace {
 
-// Bytes of empty slabs that are always kept, and the most beside them, which the heap earns by needing freed slabs
-// again. The span store has the rest, for any class.
-constexpr size_t kEmptyKept = size_t{512} << 10;
+// Bytes of empty slabs that are always kept, since no huge page is broken for so little; and the most beside them,
+// which the heap earns by needing freed slabs again. The span store has the rest, for any class.
+constexpr size_t kEmptyKept = SpanStore::kWorthBreaking;
 constexpr size_t kEmptyExtra = size_t{4} << 20;
 // The part of what is kept, one in so many, that is freed together with the excess.
 constexpr size_t kPartGiven = 4;

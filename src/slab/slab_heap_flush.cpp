@@ -84,7 +84,7 @@ SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes,
   if (!begins_cluster(blocks, count, sizes.block_size))
     put_back_lone(slab, sizes, *blocks);
   else if (begins_row(blocks, count, sizes.block_size))
-    done = put_back_row(slab, sizes, blocks, count).count;
+    done = put_back_row(slab, sizes, blocks, count);
   else
     done = put_back_cluster(slab, sizes, blocks, count);
   if (slab.full || slab.used() == 0) relist(slab);

@@ -11,11 +11,10 @@ namespace snug {
 namespace {
 
 // For each page that comes or goes so many pages of slabs are searched for holes, so that a round is complete once a
-// 16th of the heap was exchanged. A heap that does not change searches kByAge * 16 pages each time that it ages.
-constexpr uint32_t kLooksAPage = 16;
-constexpr PageCount kByAge{16};
-// The background thread looks at so many slabs and classes in one hold of the lock: a look is cheaper than a step.
-constexpr uint32_t kLooksAHold = 4 * kAtATime;
+// 16th of the heap was exchanged.
+constexpr uint32_t kLooksAPage = kAtATime;
+// A heap that does not change searches each time that it ages as if so many pages had.
+constexpr PageCount kByAge{kAtATime};
 
 }  // namespace
 
@@ -43,7 +42,9 @@ Slab* SlabHeap::next_sparse(Round& round) {
 }
 
 bool SlabHeap::has_too_much() const {
-  return slab_bytes_ - out_bytes_ > registry_.spans().bounds().bytes.load(kRelaxed) * max<size_t>(1, thread_count());
+  // Fewer where a flush has given slabs away of which the blocks are not counted home yet.
+  const size_t unused = slab_bytes_ - min(slab_bytes_, out_bytes_);
+  return unused > registry_.spans().bounds().bytes.load(kRelaxed) * max<size_t>(1, thread_count());
 }
 
 void SlabHeap::purge_for_growth(PageCount for_pages) {
@@ -85,7 +86,7 @@ void SlabHeap::give_back_some() {
 }
 
 bool SlabHeap::take_holes(Round& round, Holes& holes, SpanBatch& emptied) {
-  for (uint32_t looks = kLooksAHold; looks != 0; --looks) {
+  for (uint32_t looks = kLooksAtATime; looks != 0; --looks) {
     Slab* slab = next_sparse(round);
     if (round.is_done) return false;
     if (slab == nullptr) {

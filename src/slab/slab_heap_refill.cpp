@@ -7,17 +7,16 @@
 namespace snug {
 namespace {
 
-// Bytes of slabs from which on a class has proved to grow.
-constexpr size_t kGrownClass = size_t{512} << 10;
+// Bytes of slabs from which on a class has proved to grow: one that had less of a huge page would leave the rest of it
+// to be broken for.
+constexpr size_t kGrownClass = SpanStore::kWorthBreaking;
 // Blocks of up to so many OS pages count as written to from end to end, so that a huge page backs hardly more than the
 // program touches. Of larger ones programs often use only a part: a buffer for each connection, say.
 constexpr size_t kPagesUsedWhole = 2;
-// A refill draws from kAtATime slabs at most: each costs a cache miss or two, and one malloc waits for them all. Once
-// so many have given, no empty one is begun.
-constexpr size_t kSlabsWithEmpty = 2;
 
 }  // namespace
 
+// Draws from kAtATime slabs at most: each costs a cache miss or two, and one malloc waits for them all.
 size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   Bin& bin = bins_[size_class];
   size_t got = 0;
@@ -25,7 +24,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   for (size_t slabs = 0; got < want && !is_fresh && slabs != kAtATime; ++slabs) {
     Slab* slab = bin.partial.front();
     if (slab == nullptr) {
-      if (got != 0 && (bin.empty.empty() || slabs >= kSlabsWithEmpty)) break;
+      if (got != 0 && (bin.empty.empty() || slabs >= kSlabsARefill)) break;
       slab = slab_to_draw_from(size_class);
       if (slab == nullptr) return 0;  // none was taken so far: otherwise there was an empty slab
     }

@@ -32,6 +32,8 @@ namespace snug {
 // is kept.
 struct KeptBounds {
   static constexpr size_t kLeast = size_t{1} << 20;
+  // How often what is kept is looked at while it comes of age.
+  static constexpr uint32_t kLooks = 4;
 
   void set(size_t new_bytes, size_t new_in_use, size_t new_by_age, uint32_t new_purge_after) {
     bytes.store(new_bytes, kRelaxed);
@@ -83,8 +85,9 @@ class Keeping {
   }
   // What was freed before is too old, where age decides: milliseconds.
   uint32_t age() const { return bounds_.purge_after.load(kRelaxed); }
-  // What was freed since is too young to go for growth, or to have a huge page broken as excess.
-  uint32_t youth() const { return age() / kLately; }
+  // What was freed since, in the time between two looks, is too young to go for growth, or to have a huge page broken
+  // as excess.
+  uint32_t youth() const { return age() / KeptBounds::kLooks; }
 
   // Called before any of the bytes in use is freed.
   void note_use(size_t bytes) {
@@ -110,9 +113,6 @@ class Keeping {
   void aged(size_t bytes) { missed_ -= min(missed_, bytes); }
 
  private:
-  // The part of the age, one in so many, in which memory is young.
-  static constexpr uint32_t kLately = 10;
-
   size_t least() const { return bounds_.least.load(kRelaxed); }
   size_t budget() const { return least() + missed_; }
 

@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/algorithm.h"
 #include "base/list.h"
+#include "base/units.h"
 #include "span/mapping.h"
 
 namespace snug {
@@ -17,11 +19,8 @@ namespace snug {
 // a tenth of what it takes to have it go and come again.
 inline constexpr size_t kMostInRun = size_t{32} << 20;
 
-// Bytes of its length that a large block may leave unused: less than an eighth, and less than 1 MiB.
-inline size_t most_unused(size_t length) {
-  constexpr size_t kTailKept = size_t{1} << 20;
-  return length / 8 < kTailKept ? length / 8 : kTailKept;
-}
+// Bytes of its length that a large block may leave unused: less than an eighth, and less than a huge page.
+inline size_t most_unused(size_t length) { return min(length / kPartUnused, kChunkSize); }
 // True if a block that shrinks, or that takes a mapping of which so much was written, keeps them; else they are a tail.
 inline bool keeps_unused(size_t length, size_t unused) { return unused < most_unused(length); }
 

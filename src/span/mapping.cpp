@@ -10,16 +10,13 @@ namespace snug {
 namespace {
 
 constexpr size_t kMostRoom = size_t{1} << 30;
-// A block has one part in so many more memory than was requested, and room becomes memory in steps as long: with twice
-// the number there are twice the calls, with half of it an eighth of the memory is promised in vain.
-constexpr size_t kPartAhead = 16;
 
 // The length with room for the block to double.
 size_t with_room(size_t bytes) { return bytes + min(bytes, kMostRoom); }
 
 // How much of that is memory: enough that a huge page which begins within the block lies within the memory.
 size_t with_memory_ahead(size_t bytes) {
-  return min(with_room(bytes), bytes + max(round_down(bytes / kPartAhead, os::page_size()), kChunkSize));
+  return min(with_room(bytes), bytes + max(round_down(bytes / kPartUnused, os::page_size()), kChunkSize));
 }
 
 }  // namespace
@@ -77,8 +74,7 @@ void Mapping::grow_into_room(size_t bytes) {
 }
 
 void Mapping::drop_room() {
-  if (mapped != writable) os::release(at<void>(start + writable), mapped - writable);
-  mapped = writable;
+  if (mapped != writable && os::release(at<void>(start + writable), mapped - writable)) mapped = writable;
 }
 
 // Moves the block to a place with room, `behind_boundary` bytes behind a huge page's boundary; stays if there is no

@@ -4,9 +4,9 @@
 //   start                  writable                    mapped
 //     |======= memory =========|.......... room ...........|
 //
-// Room of a huge page or less is all memory; of a longer room a huge page, or a sixteenth of the block's length, is
-// memory ahead of its use. So the OS is called once for each sixteenth, or huge page, by which a block grows, and
-// promises no more than that beyond the requested size.
+// Room of a huge page or less is all memory; of a longer room a huge page, or an eighth of the block's length, is
+// memory ahead of its use. So the OS is called once for each eighth, or huge page, by which a block grows, and promises
+// no more than that beyond the requested size.
 //
 // However often it has grown and moved, the memory must be one mapping of the OS, as mremap moves only one. The kernel
 // never merges memory made by mprotect with memory that was moved. So room becomes memory in another way: its addresses
@@ -19,6 +19,10 @@
 #include <stdint.h>
 
 namespace snug {
+
+// The part of its length, one in so many, that a large block has unused at most: as memory ahead of one that grows,
+// where a step of the OS costs the fewer calls the longer it is, and behind one that shrinks.
+inline constexpr size_t kPartUnused = 8;
 
 struct Mapping {
   uintptr_t start = 0;  // 0: there is none

@@ -11,12 +11,6 @@
 #include "os/memory.h"
 
 namespace snug {
-namespace {
-
-// How many kept mappings are looked at for one that fits, newest first: a look is cheaper than a step.
-constexpr size_t kMostLooks = 4 * kAtATime;
-
-}  // namespace
 
 void* MappingStore::allocate(const LargeRequest& request) {
   const size_t usable = round_up(request.size, os::page_size());
@@ -142,7 +136,7 @@ MappedBlock* MappingStore::take_kept(size_t bytes, const LargeRequest& request) 
     return block.written > bytes ? block.written - bytes : bytes - block.written;
   };
   MappedBlock* best = nullptr;
-  size_t looks = kMostLooks;
+  size_t looks = kLooksAtATime;
   for (MappedBlock* block = cache_.back(); block != nullptr && looks != 0; block = CacheList::prev(block), --looks) {
     if (block->writable < bytes || !is_aligned(block->start, request.alignment)) continue;
     if (best == nullptr || misfit(*block) < misfit(*best)) best = block;

@@ -124,9 +124,9 @@ class MappingStore {
   // out; one that is freed or reused meanwhile may come twice, or not at all.
   template <class Visit>
   bool for_each_extent(Visit visit) {
-    LargeExtent extents[4 * kAtATime];
+    LargeExtent extents[kLooksAtATime];
     size_t place = 0;
-    while (const size_t count = copy_extents(&place, extents, 4 * kAtATime))
+    while (const size_t count = copy_extents(&place, extents, kLooksAtATime))
       for (const LargeExtent& one : ArrayView(extents, count))
         if (!visit(one)) return false;
     return true;

@@ -31,7 +31,8 @@ constexpr size_t kClassesOffset = 45 * 64;
 
 size_t window_size(size_t limit) {
   if (limit != SIZE_MAX) return clamp(bit_ceil(min(limit, kUsualWindow)) * 4, kLeastWindow, kUsualWindow);
-  return max(kUsualWindow, bit_ceil(os::total_memory()) * 4);
+  constexpr size_t kMost = size_t{1} << (32 + kPageShift);  // all that a PageId can name
+  return clamp(bit_ceil(os::total_memory()) * 4, kUsualWindow, kMost);
 }
 
 size_t reservation_size(size_t limit) {
@@ -186,18 +187,25 @@ bool PageMap::release_unused(Reservation reservation) {
   return true;
 }
 
-bool PageMap::reserve_again(uint8_t store, Reservation reservation) {
-  const size_t bytes = reservation.end - reservation.next;
-  void* const start = os::reserve(at<void>(reservation.next), bytes);
-  if (start == nullptr) return false;
-  if (address_of(start) != reservation.next) {
-    os::release(start, bytes);
-    return false;
+PageMap::Reservation PageMap::reserve_again(uint8_t store, Reservation& gone) {
+  bool is_taken = false;
+  for (size_t bytes = gone.end - gone.next; bytes != 0; bytes = round_down(bytes / 2, kChunkSize)) {
+    void* const start = os::reserve(at<void>(gone.next), bytes);
+    if (start == nullptr) continue;
+    is_taken = address_of(start) != gone.next;
+    if (is_taken) {
+      os::release(start, bytes);
+      continue;
+    }
+    os::prefer_small_pages(start, bytes);
+    reserved_.fetch_add(bytes, kRelaxed);
+    const Reservation again{gone.next, gone.next + bytes};
+    gone.next = again.end;
+    note_store(store, again);
+    return again;
   }
-  os::prefer_small_pages(start, bytes);
-  reserved_.fetch_add(bytes, kRelaxed);
-  note_store(store, reservation);
-  return true;
+  if (is_taken) gone = {};
+  return {};
 }
 
 void* PageMap::Reservation::take() {

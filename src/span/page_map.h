@@ -139,9 +139,9 @@ class PageMap {
   bool retake_chunk(PageId first);
   // Gives back what was not used of a reservation. False if the OS does not take it.
   bool release_unused(Reservation reservation);
-  // Reserves that again for the span store of that number; false if it is taken or the OS refuses. Another store may
-  // have had it meanwhile.
-  bool reserve_again(uint8_t store, Reservation reservation);
+  // Reserves of what went back as much as the OS grants, from its begin on, again for the span store of that number,
+  // and takes that off; nothing is left where its begin is taken. Another store may have had it meanwhile.
+  Reservation reserve_again(uint8_t store, Reservation& gone);
 
   SNUG_ALWAYS_INLINE bool contains(const void* block) const { return index_of(block) < pages_; }
   SNUG_ALWAYS_INLINE size_t index_of(const void* block) const { return (address_of(block) - base_) >> kPageShift; }

@@ -35,6 +35,7 @@
 #include <stdint.h>
 
 #include "base/algorithm.h"
+#include "base/at_a_time.h"
 #include "base/atomic.h"
 #include "base/in_flight_gate.h"
 #include "base/list.h"
@@ -55,8 +56,9 @@ namespace snug {
 // heap.
 enum class PageUse : uint8_t { kFree, kSlab, kRun, kRecords, kOther };
 
-// How many refusals of the OS in a row end a give-back: what it refuses becomes young, and may soon be due again.
-inline constexpr uint32_t kMostRefusals = 64;
+// How many refusals of the OS in a row end a give-back: what it refuses becomes young, and may soon be due again. A
+// refused call is no more than a look.
+inline constexpr uint32_t kMostRefusals = kLooksAtATime;
 
 // What became of the oldest empty memory: purged, refused by the OS, or not due, as there is none or it is too young.
 enum class Purge { kDone, kRefused, kNotDue };
@@ -65,6 +67,8 @@ class SpanStore {
  public:
   // The part of a huge page, or of a span in one, that is worth breaking it for: one in so many.
   static constexpr uint32_t kPartWorthBreaking = 4;
+  // So many bytes of a huge page.
+  static constexpr size_t kWorthBreaking = kChunkSize / kPartWorthBreaking;
 
   // `bounds`: on what all stores together keep. `number`: by which the page map tells its chunks from those of other
   // stores.
@@ -263,7 +267,6 @@ class SpanStore {
   void leave_hand(const Span& span) SNUG_REQUIRES(lock_);
   size_t purge_run(Span* span) SNUG_REQUIRES(lock_);
   size_t give_back_chunk(Span* span) SNUG_REQUIRES(lock_);
-  Optional<size_t> purge_chunk(Span* span, bool* may_come_again) SNUG_REQUIRES(lock_);
   bool release_chunk(Span* span) SNUG_REQUIRES(lock_);
   PageCount clean(Chunk& chunk, uint32_t first, PageCount pages) SNUG_REQUIRES(lock_);
   void put_last(Span* span) SNUG_REQUIRES(lock_);

@@ -181,11 +181,12 @@ bool SpanStore::add_chunk() {
     return false;
   }
   // Others have taken chunks behind it.
+  bool has_gone = false;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
-    page_map_.release_chunk(span->first);
+    has_gone = page_map_.release_chunk(span->first);
   }
-  note_released(span, true);
+  has_gone ? note_released(span, true) : records_.recycle(span);
   return false;
 }
 
@@ -265,13 +266,15 @@ bool SpanStore::read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) {
 bool SpanStore::reserve() {
   if (reserves_) return await_others();
   reserves_ = true;
-  PageMap::Reservation more = exchange(given_back_, {});
+  PageMap::Reservation gone = exchange(given_back_, {});
+  PageMap::Reservation more;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
-    if (more.empty() || !page_map_.reserve_again(number_, more))
-      more = page_map_.reserve_more(number_, reserves_at_once_);
+    more = page_map_.reserve_again(number_, gone);
+    if (more.empty()) more = page_map_.reserve_more(number_, reserves_at_once_);
   }
   reserves_ = false;
+  if (given_back_.empty()) given_back_ = gone;
   if (more.empty()) return false;
   newest_ = more;
   forget_released(more);
@@ -303,7 +306,7 @@ bool SpanStore::release_addresses() {
       gone = page_map_.release_unused(unused);
     }
     if (gone)
-      given_back_ = unused;
+      given_back_ = {unused.next, unused.end == given_back_.next ? given_back_.end : unused.end};
     else if (!reserves_ && newest_.empty())
       newest_ = unused;
     any = gone;

@@ -69,43 +69,32 @@ size_t SpanStore::purge_run(Span* span) {
   return bytes;
 }
 
-// Called with the lock held, as the next two. It is dropped for the system calls, under which a caller's heap lock may
+// Called with the lock held, as the next. It is dropped for the system calls, under which a caller's heap lock may
 // stay held; the span is detached meanwhile: in no bin, and no neighbour finds it by an entry.
 //
 // Gives back the memory of a wholly free chunk, and its addresses too: they would count against the limits that the
 // process has, on addresses and on data, and what comes in their place is paged as its first user wishes. Returns the
 // bytes, 0 if the OS would not.
 size_t SpanStore::give_back_chunk(Span* span) {
-  bool may_come_again = false;
-  const Optional<size_t> bytes = purge_chunk(span, may_split_mappings() ? &may_come_again : nullptr);
-  if (!bytes) return 0;
-  if (may_come_again)
-    release_chunk(span);
-  else
-    insert(span);
-  return *bytes;
-}
-
-// Gives back the memory of a wholly free chunk, which is in no bin then, and returns the bytes. None if the OS would
-// not, as of locked memory, which it says for a purge alone: it is in a bin again. *may_come_again: whether addresses
-// that go would come again.
-Optional<size_t> SpanStore::purge_chunk(Span* span, bool* may_come_again) {
   detach(span);
+  bool may_come_again = may_split_mappings();
   bool purged = false;
   {
     const UnlockedScope unlocked(lock_, in_flight_);
+    // The OS says of a purge alone that it would not, as of locked memory.
     purged = os::purge(page_map_.start_of(span->first), kChunkSize);
-    if (may_come_again != nullptr) *may_come_again = purged && os::answers_for_addresses();
+    may_come_again = may_come_again && purged && os::answers_for_addresses();
   }
   leave_hand(*span);
-  if (purged) {
-    const size_t bytes = clean(page_map_.chunk(span->first), 0, {kPagesPerChunk}).bytes();
-    bytes_purged_ += bytes;
+  const size_t bytes = purged ? clean(page_map_.chunk(span->first), 0, {kPagesPerChunk}).bytes() : 0;
+  bytes_purged_ += bytes;
+  if (may_come_again) {
+    release_chunk(span);
     return bytes;
   }
   insert(span);
-  put_last(span);
-  return {};
+  if (!purged) put_last(span);
+  return bytes;
 }
 
 // Gives back the addresses of a wholly free chunk that is in no bin, and its memory with them. By the time that they

@@ -13,13 +13,6 @@
 namespace snug {
 namespace {
 
-// A refill takes no more than this many bytes at once, unless that is less than a few blocks.
-constexpr size_t kBatchBytes = size_t{128} << 10;
-constexpr size_t kLeastBatch = 4;
-
-// What a class's array may hold at first, in bytes: half of that, as a thread that does little has many classes too.
-constexpr size_t kFirstBytes = kBatchBytes / 2;
-
 // Groups of shared blocks taken at once: a thread that does little should not hold what other threads could use.
 constexpr size_t kSharedGroups = 4;
 constexpr size_t kMostShared = kSharedGroups * kMostLineGroup;
@@ -31,8 +24,9 @@ constexpr size_t kFewBlocks = ArrayStore::kLeastPlaces;
 // The clock is read, to scavenge as due, once in so many slow operations.
 constexpr uint32_t kScavengeOperations = 16;
 
+// How many blocks a class's array may hold at first: no more than a slab has.
 size_t first_room(const SizeClass& sizes) {
-  return clamp<size_t>(kFirstBytes / sizes.block_size, 1, min<size_t>(sizes.cached_max, ArrayStore::kLeastPlaces));
+  return min<size_t>(sizes.blocks_per_slab, sizes.cached_max, ArrayStore::kLeastPlaces);
 }
 
 // `to` and `from` may be null, for an array that is not there yet, if `count` is 0.
@@ -115,8 +109,8 @@ size_t ThreadCache::prepare_batch(size_t size_class) {
     if (room > array.room && affords(size_class, room)) use_array(size_class, room);
   }
   if (limits_.batching == Batching::kOne) return 1;
-  const size_t most = clamp(kBatchBytes / sizes(size_class).block_size, kLeastBatch, kMostBatch);
-  array.batch = static_cast<uint16_t>(min(batch * 2, most));
+  const size_t most = SlabHeap::kSlabsARefill * sizes(size_class).blocks_per_slab;
+  array.batch = static_cast<uint16_t>(min(batch * 2, most, kMostBatch));
   return min<size_t>(batch, array.room + 1u, array.places);
 }
 

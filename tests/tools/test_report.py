@@ -151,8 +151,8 @@ class ReportTest(unittest.TestCase):
             return next(line for line in lines if "allocating" in line)[:start].split("  ")[-1].strip()
 
         self.assertEqual(column("unlimited", 1000), "128.0 MiB")
-        self.assertEqual(column(1 << 20, 200_000), "64.0 MiB", "a 32nd of a GiB, twice")
-        self.assertEqual(column(1 << 20, 1000), "64.0 MiB", "a small process has looked at its start as well")
+        self.assertEqual(column(1 << 20, 200_000), "128.0 MiB", "a 16th of a GiB, twice")
+        self.assertEqual(column(1 << 20, 1000), "128.0 MiB", "a small process has looked at its start as well")
 
     def test_says_if_the_program_itself_did_not_report(self):
         script = f"import os, subprocess; subprocess.run([{ALLOCATING!r}, '10']); os._exit(0)"

@@ -23,21 +23,21 @@ using support::limits_now;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-TEST(ContainerTest, NoMoreIsKeptThanA32ndOfTheMemory) {
+TEST(ContainerTest, NoMoreIsKeptThanA16thOfTheMemory) {
   const Config plain;
   EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).pages.bytes, 64 * kMiB);
   EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).pages_in_use, 256 * kMiB);
-  EXPECT_EQ(retained_within(2048 * kMiB, plain, 0).pages_in_use, 64 * kMiB);
+  EXPECT_EQ(retained_within(2048 * kMiB, plain, 0).pages_in_use, 128 * kMiB);
   EXPECT_EQ(retained_within(2048 * kMiB, plain, 0).large.bytes, 64 * kMiB);
-  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages.bytes, 8 * kMiB);
-  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages_in_use, 8 * kMiB);
-  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large.bytes, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages.bytes, 16 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages_in_use, 16 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large.bytes, 16 * kMiB);
   EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).cache, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).cache, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).caches, 2 * kMiB);
 }
 
-TEST(ContainerTest, ByAgeA16thOfTheMemoryIsKept) {
+TEST(ContainerTest, ByAgeNoMoreIsKept) {
   const Config plain;
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages.by_age, 16 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large.by_age, 16 * kMiB);
@@ -50,7 +50,7 @@ TEST(ContainerTest, ByAgeA16thOfTheMemoryIsKept) {
 TEST(ContainerTest, WhatTheEnvironmentSaysStands) {
   uint32_t set_keys = 0;
   const Config config = parse_config("retain_large:100M,cache:4M", &set_keys, [](const char*, size_t) {});
-  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages.bytes, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages.bytes, 16 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).large.bytes, 100 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).cache, 4 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).caches, SIZE_MAX);
@@ -72,8 +72,8 @@ TEST(ContainerTest, ABurstLeavesLittle) {
     for (void* const block : blocks) snug_free(block);
     snug_stats stats;
     snug_get_stats(&stats);
-    const bool says_so = stats.retain == 8 * kMiB && stats.retain_large == 8 * kMiB;
-    return says_so && stats.bytes_retained <= 10 * kMiB;  // 8, and what is left of the last huge page
+    const bool says_so = stats.retain == 16 * kMiB && stats.retain_large == 16 * kMiB;
+    return says_so && stats.bytes_retained <= 18 * kMiB;  // 16, and what is left of the last huge page
   });
   if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
   EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);

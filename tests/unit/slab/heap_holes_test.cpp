@@ -168,6 +168,20 @@ TEST_F(HeapHolesTest, WhileTooMuchIsFreeRoundsFollowEachOther) {
   EXPECT_EQ(gone_between_rounds(size_t{2} << 20, 8), 0u) << "each thread may have so much";
 }
 
+// The slabs that a flush gives away are counted before the blocks are that it takes home.
+TEST_F(HeapHolesTest, AFlushOfLongBlocksLooksForNoHoles) {
+  unit::set_retention(own.stores.bounds(), {size_t{64} << 20, UINT32_MAX});
+  SlabHeap* heap = registry.acquire();
+  const size_t longest = kRoomyTable.class_of(size_t{64} << 10);
+  const std::vector<void*> one = own.take(*heap, longest, 100), another = own.take(*heap, longest, 100);
+  const Sparse sparse(own, *heap, c, 5);
+  own.give(*heap, c, sparse.dead);
+  age(*heap);  // a round that finds the class in use
+  own.give(*heap, longest, one);
+  own.give(*heap, longest, another);
+  EXPECT_EQ(registry.spans().bytes_in_holes(), 0u);
+}
+
 // 16 MiB die one by one, but for one block in two thousand, and nothing is allocated any more.
 TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
   unit::set_retention(own.stores.bounds(), {size_t{2} << 20, UINT32_MAX});

@@ -100,7 +100,8 @@ TEST_F(FreshMappingStoreTest, AmongManyMappingsABlockGrowsWithoutRoom) {
   ASSERT_NE(block, nullptr);
   EXPECT_TRUE(is_stamped(block, 3 * kMiB));
   const size_t usable = large.usable_size(block);
-  EXPECT_EQ(large.statistics().bytes_mapped - mapped_by_others, usable + round_down(usable / 16, os::page_size()))
+  EXPECT_EQ(large.statistics().bytes_mapped - mapped_by_others,
+            usable + round_down(usable / kPartUnused, os::page_size()))
       << "memory ahead alone";
   EXPECT_EQ(large.free(others.back()), LargeFree::kFreed);
   large.trim(0);

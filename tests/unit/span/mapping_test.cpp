@@ -74,9 +74,9 @@ TEST_F(MappingTest, PromisesLittleMoreThanIsAskedFor) {
   for (size_t bytes = kMiB; bytes <= 512 * kMiB; bytes += kMiB) {
     if (!mapping.reaches(bytes)) mapping.grow(bytes, true);
     ASSERT_GE(mapping.writable, bytes);
-    ASSERT_LE(mapping.writable, bytes + std::max(bytes / 16, 2 * kMiB));
+    ASSERT_LE(mapping.writable, bytes + std::max(bytes / 8, 2 * kMiB));
   }
-  EXPECT_LE(status("VmData:") - before, 512 * kMiB * 11 / 10);
+  EXPECT_LE(status("VmData:") - before, 512 * kMiB * 9 / 8);
 }
 
 // Steps of a length each, and steps by half of what is there.
@@ -243,7 +243,7 @@ TEST_F(MappingTest, LocksNoRoom) {
     begin(kMiB);
     while (grow(length + kMiB) && length < 64 * kMiB) {
     }
-    _exit(length == 64 * kMiB && is_whole() && status("VmRSS:") - before < 64 * kMiB * 11 / 10 ? 0 : 1);
+    _exit(length == 64 * kMiB && is_whole() && status("VmRSS:") - before < 64 * kMiB * 6 / 5 ? 0 : 1);
   };
   EXPECT_EXIT(live(), testing::ExitedWithCode(0), "");
 }

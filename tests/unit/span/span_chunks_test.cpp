@@ -121,6 +121,24 @@ TEST_F(SpanChunksTest, ReleasesWholeChunksAndRetakesThem) {
   own.spans.free(kept, {0});
 }
 
+// Where address space is short the OS may refuse all that went back, and grant a part: no address is given up for that.
+TEST_F(SpanChunksTest, AddressesThatWentBackComeAgainInParts) {
+  if (!os::answers_for_addresses()) GTEST_SKIP() << "addresses that go would not come again";
+  Span* const kept = own.spans.allocate(kWhole);
+  const size_t before = own.page_map.bytes_reserved();
+  const uint32_t end = own.page_map.end_reserved().value;
+  EXPECT_TRUE(own.spans.release_addresses());
+  std::vector<Span*> spans = {kept};
+  {
+    bool refuses = true;
+    const unit::SystemCallHook hook(SYS_mmap, [&] { return !std::exchange(refuses, false); });
+    while (spans.size() != before / kChunkSize) spans.push_back(own.spans.allocate(kWhole));
+  }
+  EXPECT_EQ(std::count(spans.begin(), spans.end(), nullptr), 0);
+  EXPECT_EQ(own.page_map.end_reserved().value, end);
+  for (Span* span : spans) own.spans.free(span, {0});
+}
+
 // Another mapping of the program may lie there by then.
 TEST_F(SpanChunksTest, AChunkWhosePlaceIsTakenStaysAway) {
   Span* const kept = own.spans.allocate({1});
