@@ -18,6 +18,19 @@ TRACES, DRIFT = (BUILD / "bin" / "seeds" / name for name in ("s2_traces", "s2_dr
 SNUG = BUILD / "bin" / "snug"
 HAS_REPLAY = TRACES.exists()
 
+# As on a busy machine: the recorder runs before the script that has started it knows.
+SLOW_START = '''
+import subprocess, time
+
+usual = subprocess.Popen._execute_child
+
+def slow(self, *given, **named):
+    usual(self, *given, **named)
+    time.sleep(0.5)
+
+subprocess.Popen._execute_child = slow
+'''
+
 
 def run(*command, **environment):
     return subprocess.run([str(word) for word in command], env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
@@ -116,18 +129,18 @@ class ScriptTest(InFolder):
         process = self.make("sqlite", PATH=f"{folder}:{os.environ['PATH']}")
         self.expect_refused(process, 1, r"^traces: sqlite: ended with 3: broken\n$")
 
-
     def test_a_recorder_that_is_stopped_tidies_up(self):
         folder = self.folder / "bin"
         folder.mkdir()
+        (folder / "sitecustomize.py").write_text(SLOW_START)
         session = self.folder / "session"
         held = self.folder / "held"  # the program waits at it, and ends with the test whatever happens
         os.mkfifo(held)
         (folder / "sqlite3").write_text(f"#!/bin/sh\nexec <{held}\necho $SNUG_RECORD >{session}\nexec cat\n")
         (folder / "sqlite3").chmod(0o755)
         with subprocess.Popen([SCRIPT, "--build", BUILD, "--out", self.folder / "new", "sqlite"],
-                              env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as script, open(held, "r+b", buffering=0):
+                              env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(folder)},
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as script, open(held, "r+b", buffering=0):
             while script.poll() is None and not (session.exists() and session.read_text()):
                 time.sleep(0.01)
             memory = Path(session.read_text().strip().split(":")[-1])
