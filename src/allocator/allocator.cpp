@@ -164,8 +164,9 @@ void Allocator::open_checks() {
     return;
   }
   if (config.check == Checking::kSample) guarded.open(arena, os::random_seed());
-  // A sampled block, or one of the real-time region, would be cached by its size, unseen.
-  if (config.profile != 0 || config.profile_rt != 0) config.sized_delete = SizedDelete::kCheck;
+  // A guarded or sampled block, or one of the real-time region, would be cached by its size, unseen.
+  if (config.check == Checking::kSample || config.profile != 0 || config.profile_rt != 0)
+    config.sized_delete = SizedDelete::kCheck;
   open_inline_paths();
   plain_.store(!peak.is_wanted(), kRelease);
   if (config.profile != 0) begin_profile(config.profile);

@@ -32,10 +32,12 @@ ContainerLimits container_limits(size_t held) {
   return {spared(kPartSpared), min(with_own(room.high), spared(kPartSparedSoft)), room.is_known};
 }
 
-// A container that may have all of the machine's memory limits nothing.
-size_t limit_of(size_t setting, size_t automatic) {
+// A container that may have all of the machine's memory limits nothing. What it may have is not known: the limit stays
+// as it is.
+size_t limit_of(size_t setting, size_t automatic, bool is_known, size_t current) {
   if (setting == 0) return SIZE_MAX;
   if (setting != Config::kAutomatic) return setting;
+  if (!is_known) return current;
   return automatic < allocator.most_memory ? automatic : SIZE_MAX;
 }
 
@@ -47,10 +49,10 @@ bool Allocator::follows_container() {
 
 void Allocator::bound_footprint() {
   const ContainerLimits container = follows_container() ? container_limits(footprint.held()) : ContainerLimits();
-  if (!container.are_known) return;  // the limits stay as they were
+  const bool known = container.are_known;
   const LockGuard guard(pressure.lock());
-  footprint.set_limits(limit_of(load_shared(config.soft_limit), container.high),
-                       limit_of(load_shared(config.limit), container.most));
+  const size_t soft = limit_of(load_shared(config.soft_limit), container.high, known, footprint.soft_limit().bytes());
+  footprint.set_limits(soft, limit_of(load_shared(config.limit), container.most, known, footprint.limit()));
 }
 
 void Allocator::relieve_as_passed() {

@@ -27,6 +27,7 @@ ThreadCache* thread_cache() {
   if (!allocator.caches.has_key()) [[unlikely]]
     allocator.open();  // which makes the key, if it was refused
   cache = allocator.caches.start();
+  if (cache != nullptr && scope_heap != nullptr) cache->close();  // it was refused as the scope began
   allocator.background.thread_began(allocator.caches.cache_count());
   return cache;
 }

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "allocator/allocator.h"
 #include "allocator/blocks.h"
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -106,7 +107,7 @@ SNUG_COLD void* new_slow(snug::HeadStep step) {
   void* block = snug::allocate_slow(step);
   return block != nullptr ? block : retry(snug::size_of_step(step));
 }
-// Called if the memory was refused, the allocator is not open yet, or every block is checked.
+// Called if the allocator is not open yet, or every block is checked.
 template <BlockOrigin origin, void* (&retry)(size_t)>
 SNUG_COLD void* new_large_again(size_t size) {
   SNUG_KEEP_FRAME();  // the stack of a checked block leads through here
@@ -116,7 +117,8 @@ SNUG_COLD void* new_large_again(size_t size) {
 template <BlockOrigin origin, void* (&retry)(size_t)>
 SNUG_COLD void* new_large(size_t size) {
   void* block = snug::allocate_large_if_plain(size);
-  return block != nullptr ? block : new_large_again<origin, retry>(size);
+  if (block != nullptr) return block;
+  return snug::allocator.is_plain() ? retry(size) : new_large_again<origin, retry>(size);
 }
 
 template <BlockOrigin origin>

@@ -56,9 +56,17 @@ bool append_to_file(const char* path, const char* bytes, size_t count) {
   if (file < 0) return false;
   // Clears O_NONBLOCK: the write waits for a slow reader.
   system_call(SYS_fcntl, file, F_SETFL, O_APPEND);
-  const bool done = persistent_system_call(SYS_write, file, bytes, count) == static_cast<long>(count);
+  // A pipe, or a disk that fills up, may take a part.
+  size_t written = 0;
+  while (written != count) {
+    const long some = persistent_system_call(SYS_write, file, bytes + written, count - written);
+    if (some <= 0) break;
+    written += static_cast<size_t>(some);
+  }
+  // What the next process appends begins a line of its own.
+  if (written != 0 && written != count) persistent_system_call(SYS_write, file, "\n", 1);
   system_call(SYS_close, file);
-  return done;
+  return written == count;
 }
 
 }  // namespace snug::os

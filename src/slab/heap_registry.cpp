@@ -185,6 +185,7 @@ uint64_t HeapRegistry::which_should_move(void* const* blocks, uint64_t asked, Sl
 }
 
 const char* HeapRegistry::fault_of(const void* block, SlabHeap* own) {
+  if (!page_map().contains(block)) return kForeign;
   const char* fault = kAlreadyFree;
   look_at_slab(page_map().page_of(block), own, [&](const SlabHeap&, const Slab& slab) {
     fault = fault_in(slab, table_->classes[slab.size_class], block);

@@ -42,8 +42,14 @@ size_t ThreadCache::load_tray(size_t size_class, size_t most) {
   if (tray == 0 || want == 0) return 0;
   CacheHead& head = state_->heads[tray];
   SNUG_ASSERT(head.held() == 0, "what is left in a tray would be lost, or sent home after it was handed out");
-  void** const base = head.top_number != 0 ? head.base() : arrays_store_.take(Trays::kMost);
-  if (base == nullptr) return 0;
+  if (head.top_number == 0) {
+    void** const array = arrays_store_.take(Trays::kMost);
+    if (array == nullptr) return 0;
+    // In a hold of the heap's lock, or a fork might find a head that is half changed.
+    Operation operation(*this);
+    head.point_at(array, 0, 0);
+  }
+  void** const base = head.base();
   const size_t held = count(size_class);
   size_t loaded = 0;
   if (held >= want - want / 4) {

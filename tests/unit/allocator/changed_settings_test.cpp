@@ -1,11 +1,16 @@
 // snug_set: settings that change while the process runs.
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <cerrno>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "allocator/allocator.h"
+#include "os/system_call_hook.h"
+#include "snug/limits.h"
 #include "snug/snug.h"
 
 namespace snug {
@@ -59,6 +64,20 @@ TEST_F(ChangedSettingsTest, AreTakenAsAWholeOrNotAtAll) {
   EXPECT_EQ(error_of(""), EINVAL);
   EXPECT_EQ(error_of("retain"), EINVAL);
   EXPECT_EQ(value_of("retain"), "3145728");
+}
+
+// The other limit is the container's, of which the kernel tells nothing.
+TEST_F(ChangedSettingsTest, ALimitHoldsThoughTheContainersIsNotKnown) {
+  const size_t before = std::exchange(allocator.config.soft_limit, Config::kAutomatic);  // as at the start
+  {
+    const unit::SystemCallHook withheld(SYS_openat, [] { return false; }, EACCES);
+    EXPECT_EQ(error_of("limit:3G"), 0);
+  }
+  allocator.config.soft_limit = before;
+  snug_limits limits{};
+  limits.size = sizeof limits;
+  ASSERT_EQ(snug_get_limits(&limits), 0);
+  EXPECT_EQ(limits.limit, uint64_t{3} << 30);
 }
 
 TEST_F(ChangedSettingsTest, WhileThreadsAllocate) {
