@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from snug_bench.command import INTERRUPTED, notices, run_command, say, words, wr
 from snug_bench.comparison import compare_results
 from snug_bench.contender import SNUG, Line
 from snug_bench.grid import Grid, load_presets
-from snug_bench.host import fingerprint
+from snug_bench.host import differences, fingerprint
 from snug_bench.markdown import markdown
 from snug_bench.measurement import Measurement
 from snug_bench.page import page
@@ -22,7 +22,7 @@ from snug_bench.preparation import prepare as prepare_allocator
 from snug_bench.problem import Problem
 from snug_bench.progress import Progress
 from snug_bench.quantity import count_of
-from snug_bench.results import Results, append_run, read_results, write_header
+from snug_bench.results import Results, append_run, kept_aside, read_results, write_header
 from snug_bench.runner import Place, Runner, run_grid, still_valid
 from snug_bench.sheet import say_words, standard_screen
 from snug_bench.source_documents import FILE_NAME
@@ -73,7 +73,8 @@ def run(
                                               "declares.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The results file (JSON lines). Markdown and "
                                                 "page lie beside it. [default: build/bench/GRID.jsonl]")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew what the results file has already.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew what the results file has already; it is kept "
+                                                                 "under another name.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run, and about how long it takes.")]
     = False,
     build: BuildOption = BUILD,
@@ -90,11 +91,11 @@ def run(
     runner = Runner(Place(ROOT, build), plan, timeout or None)
     results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
                       [contender.as_published(ROOT) for contender in plan.contenders], [*line.unavailable, *missing])
-    if file.exists() and not fresh:
-        results.runs = resumed(runner, file)
+    if file.exists():
+        results.runs = begun_anew(file) if fresh else resumed(runner, file, results.host)
     write_header(file, results)
     interrupted = False
-    with Progress(notices, plan, len(results.runs)) as progress:
+    with Progress(notices, plan, results.runs) as progress:
         try:
             run_grid(runner, results.runs, lambda each: append_run(file, each), progress.tell)
         except KeyboardInterrupt:
@@ -217,18 +218,31 @@ def results_file(file: Path) -> Path:
     return file
 
 
-def resumed(runner: Runner, file: Path) -> list[Measurement]:
-    """The runs that the file has already. If some of them are stale, none is taken: runs of two builds are compared
-    only if they were made in turn, and what was made before is kept under another name."""
-    valid, stale = still_valid(runner, read_results(file).runs)
-    if stale:
-        old = file.with_name(file.name + ".old")
-        file.replace(old)
-        say(f"{file}: {stale} of its runs do not fit this grid or what is built now; all is measured anew, and the file "
-            f"kept as {old}")
+def resumed(runner: Runner, file: Path, host: dict[str, Any]) -> list[Measurement]:
+    """The runs that the file has already. If some of them are stale, none is taken: runs of two builds, or under two
+    kernels, are compared only if they were made in turn. If any is left that is not made again at once, the file is kept
+    under another name."""
+    earlier = read_results(file)
+    found = still_valid(runner, earlier.runs)
+    if elsewhere := differences(earlier.host, host):
+        say(f"{file}: made on another machine ({'; '.join(elsewhere)})")
+    if elsewhere or found.stale:
+        many = len(earlier.runs) if elsewhere else found.stale
+        say(f"{file}: {many} of its runs do not fit this grid or what is built now; all is measured anew, and the file kept "
+            f"as {kept_aside(file)}")
         return []
-    say(f"{file}: goes on with {count_of(len(valid), 'run')} that it has; --fresh measures anew")
-    return valid
+    if found.loses_something:
+        say(f"{file}: {count_of(found.unplanned, 'run')} of what is not asked for now, and {len(found.torn)} without one beside "
+            f"them of each allocator that is; the file is kept as {kept_aside(file)}")
+    elif found.torn:
+        say(f"{file}: {count_of(len(found.torn), 'run')} of a repetition that was interrupted are made again")
+    say(f"{file}: goes on with {count_of(len(found.runs), 'run')} that it has; --fresh measures anew")
+    return found.runs
+
+
+def begun_anew(file: Path) -> list[Measurement]:
+    say(f"{file}: all is measured anew, and the file kept as {kept_aside(file)}")
+    return []
 
 
 def catalogue() -> dict[str, Allocator]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from snug_bench.contender import Contender
-from snug_bench.measurement import WARM_UP
+from snug_bench.measurement import WARM_UP, Key
 from snug_bench.problem import Problem
 from snug_bench.workload import Load, Table, read_toml
 
@@ -37,7 +37,7 @@ class PlannedRun:
     repetition: int
 
     @property
-    def key(self) -> tuple[str, int, str, int]:
+    def key(self) -> Key:
         return *self.cell.row, self.cell.contender.name, self.repetition
 
 

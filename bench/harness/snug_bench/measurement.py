@@ -13,6 +13,15 @@ from snug_bench.processor_time import ProcessorTime
 WARM_UP = 0  # the repetition that is not counted, but proves which allocator serves malloc
 
 
+Key = tuple[str, int, str, int]  # load, threads, allocator, repetition
+
+
+def round_of(key: Key) -> tuple[str, int, int]:
+    """Of one repetition of one row, the runs of all allocators: they lie side by side in time."""
+    load, threads, _, repetition = key
+    return load, threads, repetition
+
+
 @dataclass(frozen=True)
 class Figure:
     """What a program measured of itself."""
@@ -44,8 +53,12 @@ class Measurement:
         return not self.objection
 
     @property
-    def key(self) -> tuple[str, int, str, int]:
+    def key(self) -> Key:
         return self.load, self.threads, self.allocator, self.repetition
+
+    @property
+    def round(self) -> tuple[str, int, int]:
+        return round_of(self.key)
 
     def as_json(self) -> dict[str, Any]:
         figures = {name: [figure.value, figure.unit, "higher" if figure.higher_is_better else "lower"]

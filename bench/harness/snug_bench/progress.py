@@ -1,7 +1,7 @@
 """Live progress: how far the grid is, what runs now, how long what is left will take; failures as lines that stay."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from types import TracebackType
 
@@ -22,17 +22,19 @@ PLAIN_SECONDS = 30  # between two lines where there is no terminal
 class Progress:
     """Use as a context; `tell` is what run_grid calls."""
 
-    def __init__(self, console: Console, grid: Grid, done: int):
-        self.console, self.grid, self.done = console, grid, done
+    def __init__(self, console: Console, grid: Grid, earlier: Iterable[Measurement]):
+        """`earlier` may have runs that the grid does not plan."""
+        made = {run.key for run in earlier}
         runs = list(grid.runs())
-        self.total, self.spoke = len(runs), 0.0
+        left = [planned for planned in runs if planned.key not in made]
+        self.console, self.grid, self.total, self.done, self.spoke = console, grid, len(runs), len(runs) - len(left), 0.0
         self.bar = Bar(TextColumn("{task.completed}/{task.total}"), BarColumn(bar_width=24),
                        TextColumn("{task.fields[left]} left"), TextColumn("{task.description}", markup=False),
                        console=console, transient=True, disable=not console.is_terminal)
-        expected = Estimate(runs[done:], grid.shrink).seconds_left()
-        console.print(f"{outline(grid)}: {count_of(self.total - done, 'run')}, about {clock(expected)} by what the loads declare",
+        expected = Estimate(left, grid.shrink).seconds_left()
+        console.print(f"{outline(grid)}: {count_of(len(left), 'run')}, about {clock(expected)} by what the loads declare",
                       markup=False, soft_wrap=True)
-        self.task: TaskID = self.bar.add_task("", total=self.total, completed=done, left="?")
+        self.task: TaskID = self.bar.add_task("", total=self.total, completed=self.done, left="?")
 
     def __enter__(self) -> "Progress":
         self.bar.start()

@@ -7,7 +7,9 @@ A run is written as soon as it has ended, so an interrupted grid loses at most t
 its end is what a killed writer leaves, and is dropped.
 """
 
+import itertools
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,18 @@ def append_run(file: Path, run: Measurement) -> None:
             stream.write(json.dumps(run.as_json(), ensure_ascii=False) + "\n")
     except OSError as error:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
+
+
+def kept_aside(file: Path) -> Path:
+    """Renames the file to results.old1.jsonl, or what is free after it, so that none is lost that was kept before; returns
+    the new name. Its ending stays, so that Markdown and page of each kept file get names of their own."""
+    names = (file.with_name(f"{file.stem}.old{number}{file.suffix}") for number in itertools.count(1))
+    try:
+        old = next(name for name in names if not os.path.lexists(name))
+        file.rename(old)
+    except OSError as error:
+        raise Problem(f"cannot keep {file} under another name: {error.strerror}", 1) from None
+    return old
 
 
 def read_results(file: Path) -> Results:

@@ -10,14 +10,14 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snug_bench.contender import as_said, environment_for
 from snug_bench.estimate import Estimate
 from snug_bench.grid import Cell, Grid, PlannedRun
-from snug_bench.measurement import WARM_UP, Figure, Measurement
+from snug_bench.measurement import WARM_UP, Figure, Key, Measurement, round_of
 from snug_bench.problem import Problem
 from snug_bench.processor_time import ProcessorTime, processor_time
 
@@ -171,14 +171,37 @@ def run_grid(runner: Runner, earlier: list[Measurement], keep: Callable[[Measure
     return new
 
 
-def still_valid(runner: Runner, earlier: list[Measurement]) -> tuple[list[Measurement], int]:
-    """The earlier runs that this grid plans and that still have the same identity, and how many do not."""
-    planned = {each.key: each for each in runner.grid.runs()}
+@dataclass(frozen=True)
+class Earlier:
+    """What a grid goes on with of the runs that were made before, and how many it leaves, and why."""
+
+    runs: list[Measurement]
+    stale: int  # made of another program or library, or with other settings
+    unplanned: int  # of cells that the grid does not have
+    torn: list[Measurement]  # of rounds in which an allocator is missing
+
+    @property
+    def loses_something(self) -> bool:
+        """Whether more is left than the one round that an interruption has torn, which is made again at once."""
+        return bool(self.stale or self.unplanned) or len({run.round for run in self.torn}) > 1
+
+
+def still_valid(runner: Runner, earlier: list[Measurement]) -> Earlier:
+    """Repetitions beyond those of the grid are no less valid for it."""
+    most = max([runner.grid.repetitions, *(run.repetition for run in earlier)])
+    planned = {each.key: each.cell for each in replace(runner.grid, repetitions=most).runs()}
     identity = functools.cache(runner.identity)
-    valid = []
-    for run in earlier:
-        if run.key not in planned:
-            continue
-        if run.identity == identity(planned[run.key].cell):
-            valid.append(run)
-    return valid, len(earlier) - len(valid)
+    of_cells = [run for run in earlier if run.key in planned]
+    valid = [run for run in of_cells if run.identity == identity(planned[run.key])]
+    whole, torn = whole_rounds(planned, valid)
+    return Earlier(whole, len(of_cells) - len(valid), len(earlier) - len(of_cells), torn)
+
+
+def whole_rounds(planned: Iterable[Key], runs: list[Measurement]) -> tuple[list[Measurement], list[Measurement]]:
+    """The runs that can be gone on with, and those that cannot: a round in which one is missing that is planned is made
+    anew as a whole, since the ratios of a round are those of runs side by side in time, and none may join it later. What
+    does not count stays: it is in no ratio, and a hang need not be waited for again."""
+    there = {run.key for run in runs}
+    torn = {round_of(key) for key in planned if key not in there}
+    apart = [run for run in runs if run.counts and run.round in torn]
+    return [run for run in runs if not run.counts or run.round not in torn], apart

@@ -7,24 +7,26 @@
   scripts/sensitivity --dry-run          only says what would be run, and about how long it takes
 """
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from snug_bench.command import INTERRUPTED, notices, run_command, say, words, write_file
 from snug_bench.estimate import Estimate
 from snug_bench.grid import Grid
-from snug_bench.host import fingerprint
+from snug_bench.host import differences, fingerprint
+from snug_bench.measurement import Measurement
 from snug_bench.problem import Problem
 from snug_bench.progress import Progress, clock
 from snug_bench.quantity import count_of
-from snug_bench.results import Results, append_run, read_results, write_header
+from snug_bench.results import Results, append_run, kept_aside, read_results, write_header
 from snug_bench.runner import Place, Runner, still_valid
 from snug_bench.sheet import standard_screen
 from snug_bench.workload import load_loads, matching
 from snug_sensitivity.constants import Study, read_study
-from snug_sensitivity.study import ALL, FIRST, Part, carry_out, contenders_of
+from snug_sensitivity.study import FIRST, Part, carry_out, contenders_of
 from snug_sensitivity.table import as_json, markdown
 from snug_sensitivity.tunable import build_tunable
 from snug_sensitivity.variants import make_variants
@@ -92,22 +94,35 @@ def measured(plan: Part, build: Path, file: Path) -> Results:
     results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
                       [each.as_published(ROOT) for each in plan.contenders], [])
     if file.is_file():
-        whole = Part(plan.loads, plan.contenders, plan.threads, ALL, plan.seed, plan.shrink)
-        results.runs, stale = still_valid(Runner(place, whole), read_results(file).runs)
-        if stale:  # runs of two builds are compared only if they were made in turn
-            say(f"{file}: {count_of(stale, 'run')} of another build: all is measured anew")
-            results.runs = []
-    write_header(file, results)
+        results.runs = resumed(Runner(place, plan), file, results.host)
 
     def runner(grid: Grid) -> Runner:
         return Runner(place, grid)
 
     try:
-        carry_out(runner, plan, results, lambda each: append_run(file, each), lambda grid, done: Progress(notices, grid, done))
+        carry_out(runner, plan, results, lambda each: append_run(file, each), lambda whole: write_header(file, whole),
+                  lambda grid, made: Progress(notices, grid, made))
     except KeyboardInterrupt:
         say(f"interrupted; the same command goes on from here ({file})")
         raise typer.Exit(INTERRUPTED) from None
     return results
+
+
+def resumed(runner: Runner, file: Path, host: dict[str, Any]) -> list[Measurement]:
+    """The runs that the file has already; carry_out decides which rounds after the first are whole. The file is kept under
+    another name if any is left but those of a round that was interrupted. Runs of two builds, or under two kernels, are
+    compared only if they were made in turn."""
+    earlier = read_results(file)
+    found = still_valid(runner, earlier.runs)
+    if found.stale or differences(earlier.host, host):
+        say(f"{file}: {count_of(found.stale or len(earlier.runs), 'run')} of another build or machine: all is measured anew, and "
+            f"the file kept as {kept_aside(file)}")
+        return []
+    first = replace(found, torn=[run for run in found.torn if run.repetition <= FIRST])
+    if first.loses_something:
+        say(f"{file}: {count_of(first.unplanned, 'run')} of what is not asked for now, and {len(first.torn)} without each variant "
+            f"beside them; the file is kept as {kept_aside(file)}")
+    return [*found.runs, *(run for run in found.torn if run.repetition > FIRST)]
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from snug_bench.grid import Cell, Grid, PlannedRun
 from snug_bench.measurement import WARM_UP, Measurement
 from snug_bench.ratio import BAND, Ratio, of_rounds
 from snug_bench.results import Results
-from snug_bench.runner import Runner, run_grid
+from snug_bench.runner import Runner, run_grid, whole_rounds
 from snug_bench.verdict import Row, rows_of
 from snug_sensitivity.variants import Variant
 
@@ -90,11 +90,13 @@ def first_rows(results: Results) -> list[Row]:
 
 
 def carry_out(make_runner: Callable[[Grid], Runner], part: Part, results: Results, keep: Callable[[Measurement], None],
-              progress: Callable[[Grid, int], object]) -> None:
-    """Makes what `results` does not have yet. `progress` is the context that tells of a part, given what is done."""
+              write: Callable[[Results], None], progress: Callable[[Grid, list[Measurement]], object]) -> None:
+    """Makes what `results` does not have yet, after it was written without the rounds that have to be made anew. `progress`
+    is the context that tells of a part, given what is done."""
     for repetitions, only in ((FIRST, False), (ALL, True)):
         cells = open_cells(first_rows(results)) if only else None
         grid = Part(part.loads, part.contenders, part.threads, repetitions, part.seed, part.shrink, part.name, cells)
-        planned = {each.key for each in grid.runs()}
-        with progress(grid, sum(run.key in planned for run in results.runs)) as told:
+        results.runs, _ = whole_rounds((each.key for each in grid.runs()), results.runs)
+        write(results)
+        with progress(grid, results.runs) as told:
             results.runs += run_grid(make_runner(grid), results.runs, keep, told.tell)

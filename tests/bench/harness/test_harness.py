@@ -128,7 +128,7 @@ def test_what_was_made_otherwise_is_measured_anew(grid, tmp_path):
     process = snug_bench(*words)
     assert process.returncode == 0, process.stderr
     assert "all is measured anew" in process.stderr
-    assert (tmp_path / "copy.jsonl.old").read_text() == before
+    assert (tmp_path / "copy.old1.jsonl").read_text() == before
     assert len(read_results(copy).runs) == 4
 
 
