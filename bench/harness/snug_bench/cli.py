@@ -155,6 +155,8 @@ def traces(
     for word in [SNUG, *(name for name in chosen if name != SNUG)]:
         line.add(word)
     contenders = [each for each in line.contenders if not each.refusal]
+    if line.contenders[0].refusal:
+        raise Problem("no trace can be replayed without snug", 1)
     replays = []
     for trace in files or traces_in(ROOT):
         say(f"{trace.name} on {count_of(len(contenders), 'allocator')}")

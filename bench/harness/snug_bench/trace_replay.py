@@ -66,42 +66,70 @@ def replay(tool: Path, trace: Path, contenders: Iterable[Contender]) -> TraceRep
     """Once on each, snug among them. Raises Problem if the trace cannot be replayed at all."""
     contenders = list(contenders)
     [snug] = [each for each in contenders if each.family == SNUG]
-    peers = {str(each.library): each.name for each in contenders if each is not snug}
-    environment = environment_for(snug)
-    for each in contenders:
-        environment |= each.environment
+    told = []
+    for peers in calls_for([each for each in contenders if each is not snug]):
+        names = {each.named or str(each.library): each.name for each in peers}
+        told.append((replayed(tool, trace, snug, list(names), peers[0].environment if peers else {}), names))
+    return read(trace.stem, told)
+
+
+def calls_for(peers: list[Contender]) -> list[list[Contender]]:
+    """Of those that one call of the tool can have: all of a call get one environment, and are told apart by their libraries.
+    A variant may differ from its base by the environment alone."""
+    calls: list[list[Contender]] = []
+    for each in peers:
+        fitting = (call for call in calls if each.environment == call[0].environment
+                   and all(each.library != other.library for other in call))
+        if (call := next(fitting, None)) is not None:
+            call.append(each)
+        else:
+            calls.append([each])
+    return calls or [[]]
+
+
+def replayed(tool: Path, trace: Path, snug: Contender, peers: list[str], environment: dict[str, str]) -> dict[str, Any]:
+    """What the tool says of snug, which is in each call, and of `peers`, as it calls them."""
     command = [str(tool), "replay", str(trace), "--library", str(snug.library), "-n", "1", "--warmup", "0", "--timeout",
                str(SECONDS), "--allocators", ",".join(peers) or SNUG, "--json", "-"]
-    process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment)
+    process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                             env=environment_for(snug, environment))
     try:
-        document = json.loads(process.stdout)
+        return json.loads(process.stdout)
     except ValueError:
         said = process.stderr.strip().splitlines() or [f"snug replay ended with {process.returncode}"]
         raise Problem(f"{trace}: {said[-1]}", 1) from None
-    return read(trace.stem, document, peers)
 
 
-def read(name: str, document: dict[str, Any], names: dict[str, str]) -> TraceReplay:
-    """`names`: what allocators are called, by how the tool was told of them."""
+def read(name: str, told: list[tuple[dict[str, Any], dict[str, str]]]) -> TraceReplay:
+    """Of each call of the tool its document, and what allocators are called, by how it was told of them. Snug's first
+    replay is the one that is taken."""
     peaks: dict[str, int] = {}
     failures: dict[str, str] = {}
     parts: dict[str, int] = {}
     events = 0
-    for allocator in document["allocators"]:
-        called = names.get(allocator["name"], allocator["name"])
-        checkpoints = document["replay"]["allocators"][allocator["name"]]["checkpoints"]
-        if not checkpoints:
-            runs = allocator["runs"]
-            failures[called] = allocator.get("refusal") or (runs[0]["objection"] if runs else "") or "not run"
-            continue
-        largest = max(checkpoints, key=lambda each: each["rss_bytes"])
-        peaks[called] = largest["rss_bytes"]
-        events = max(events, checkpoints[-1]["events"])
-        if called == SNUG and "snug" in largest:
-            parts = parts_of(largest)
+    for document, names in told:
+        for allocator in document["allocators"]:
+            called = names.get(allocator["name"], allocator["name"])
+            if called in peaks or called in failures:
+                continue
+            checkpoints = document["replay"]["allocators"][allocator["name"]]["checkpoints"]
+            if not checkpoints:
+                failures[called] = failure(allocator)
+                continue
+            largest = max(checkpoints, key=lambda each: each["rss_bytes"])
+            peaks[called] = largest["rss_bytes"]
+            events = max(events, checkpoints[-1]["events"])
+            if called == SNUG and "snug" in largest:
+                parts = parts_of(largest)
     if not peaks:
         raise Problem(f"{name}: no replay counts: {next(iter(failures.values()), 'nothing was run')}", 1)
     return TraceReplay(name, events, peaks, parts, failures)
+
+
+def failure(allocator: dict[str, Any]) -> str:
+    """Why there is nothing of it; the tool says in `failure` why an allocator was refused, and has no run of that."""
+    objections = [run["objection"] for run in allocator["runs"]]
+    return next(filter(None, [*objections, allocator["failure"]]), "its memory was never looked at" if objections else "not run")
 
 
 def parts_of(checkpoint: dict[str, Any]) -> dict[str, int]:
