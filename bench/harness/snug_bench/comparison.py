@@ -16,6 +16,7 @@ from snug_bench.statistics import Sample
 from snug_bench.verdict import Cell, Row, rows_of
 
 BROKEN, MENDED, STILL_BROKEN = "fails now", "works now", "fails in both"
+WORK = ("command", "scale", "work_of", "environment")  # of a load: what its runs do
 COMPARED = ("time", "memory", "figure")  # groups of metrics
 
 
@@ -75,6 +76,7 @@ def compare_results(old: Results, new: Results, patterns: list[str]) -> Comparis
     for key in [*before, *(key for key in after if key not in before)]:
         if key not in before or key not in after:
             warnings.append(f"{key[0]} ×{key[1]}: only in the {'old' if key in before else 'new'} results")
+    warnings += changed_loads(old, new)
     changes: list[Change] = []
     for key, row in before.items():
         if key in after:
@@ -84,16 +86,39 @@ def compare_results(old: Results, new: Results, patterns: list[str]) -> Comparis
     return Comparison(sorted(changes, key=lambda change: -change.ratio), warnings)
 
 
+def changed_loads(old: Results, new: Results) -> list[str]:
+    """Those that do something else than they did, as far as their declarations tell."""
+    before = {load["name"]: load for load in old.loads}
+    return [f"{load['name']}: another {' and '.join(changed)}" for load in new.loads if load["name"] in before
+            and (changed := [key for key in WORK if load.get(key) != before[load["name"]].get(key)])]
+
+
 def row_changes(old: Row, new: Row, patterns: list[str], warnings: list[str]) -> list[Change]:
     changes = []
-    for name, cell in old.cells.items():
+    unlike = unlike_metrics(old, new)
+    warnings += [f"{old.name}: {why}" for why in unlike.values()]
+    for name in dict.fromkeys([*old.cells, *new.cells]):
         if not any(fnmatchcase(name, pattern) for pattern in patterns):
             continue
-        if name not in new.cells:
-            warnings.append(f"{old.name} on {name}: only in the old results")
+        if name not in old.cells or name not in new.cells:
+            warnings.append(f"{old.name} on {name}: only in the {'old' if name in old.cells else 'new'} results")
             continue
-        changes += cell_changes(old, cell, new.cells[name])
+        changes += [each for each in cell_changes(old, old.cells[name], new.cells[name])
+                    if each.new is None or each.metric.key not in unlike]
     return changes
+
+
+def unlike_metrics(old: Row, new: Row) -> dict[str, str]:
+    """Those with one key that are not the same thing, and why: a mean of other figures says nothing of what became slower."""
+    found = {}
+    for metric in old.metrics:
+        now = next((each for each in new.metrics if each.key == metric.key), metric)
+        if metric.figures != now.figures:
+            others = sorted(set(metric.figures) ^ set(now.figures))
+            found[metric.key] = f"{metric.key} is not compared, since only one has {', '.join(others)}"
+        elif metric.unit != now.unit:
+            found[metric.key] = f"{metric.title} is not compared, since its unit was {metric.unit} and is {now.unit}"
+    return found
 
 
 def cell_changes(row: Row, before: Cell, after: Cell) -> list[Change]:

@@ -31,6 +31,7 @@ class Metric:
     read: Callable[[Measurement], float | None]
     higher_is_better: bool = False
     group: str = "cost"  # time, memory, figure or cost
+    figures: tuple[str, ...] = ()  # a time's: those that it is the mean of
 
     def cost_ratio(self, value: float, base: float) -> float:
         """What `value` costs in units of `base`: above 1 is worse, and always a number: what is nothing, or less, counts
@@ -83,7 +84,7 @@ def time_metric(names: list[str]) -> Metric:
         costs = [operation_ns(run.figures[name]) for name in names if name in run.figures]
         return geometric_mean(costs) if len(costs) == len(names) and None not in costs else None
     title = names[0] if len(names) == 1 else f"mean of {len(names)} figures"
-    return Metric("time", f"time ({title})", "ns", read, group="time")
+    return Metric("time", f"time ({title})", "ns", read, group="time", figures=tuple(sorted(names)))
 
 
 def settled_metric() -> Metric:

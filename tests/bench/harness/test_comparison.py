@@ -3,9 +3,10 @@
 import pytest
 from snug_bench import cli
 from snug_bench.comparison import compare_results
+from snug_bench.measurement import Figure
 from snug_bench.problem import Problem
 from snug_bench.results import write_header
-from synthetic import results, run, series
+from synthetic import load, results, run, series
 
 MIB = 2**20
 
@@ -46,6 +47,36 @@ def test_what_only_one_has_is_said():
     old = results([*series("snug", 10, 20), *series("snug", 10, 20, on="other")])
     comparison = compare_results(old, results(series("snug", 10, 20)), ["snug"])
     assert comparison.warnings == ["other ×1: only in the old results"]
+
+
+def test_an_allocator_that_only_the_new_one_has_is_said():
+    old, new = results(series("snug", 10, 20)), results([*series("snug", 10, 20), *series("snug-small", 10, 20)])
+    assert compare_results(old, new, ["snug*"]).warnings == ["load on snug-small: only in the new results"]
+
+
+def test_a_mean_of_other_figures_is_not_compared():
+    def figures(**values):
+        return [run("snug", number, 10, 20, figures={name: Figure(value, "ns") for name, value in values.items()})
+                for number in range(1, 7)]
+
+    comparison = compare_results(results(figures(fast=10)), results(figures(fast=10, slow=1000)), ["snug"])
+    assert comparison.changed == [] and {each.metric.key for each in comparison.equal} == {"memory", "figure:fast"}
+    assert comparison.warnings == ["load: time is not compared, since only one has slow"]
+
+
+def test_a_figure_with_another_unit_is_not_compared():
+    def rate(value, unit):
+        return [run("snug", number, 10, 20, figures={"rate": Figure(value, unit, True)}) for number in range(1, 7)]
+
+    comparison = compare_results(results(rate(5000, "k/s")), results(rate(5, "M/s")), ["snug"])
+    assert comparison.changed == [] and {each.metric.key for each in comparison.equal} == {"time", "memory"}
+    assert comparison.warnings == ["load: rate is not compared, since its unit was k/s and is M/s"]
+
+
+def test_a_load_that_does_something_else_is_said():
+    one, other = ({**load("load"), "command": ["true"], "scale": scale} for scale in (1.0, 2.0))
+    comparison = compare_results(results(series("snug", 10, 20), [one]), results(series("snug", 10, 20), [other]), ["snug"])
+    assert comparison.warnings == ["load: another scale"]
 
 
 def test_nothing_in_common_is_a_problem():
