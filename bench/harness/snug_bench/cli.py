@@ -22,7 +22,7 @@ from snug_bench.preparation import prepare as prepare_allocator
 from snug_bench.problem import Problem
 from snug_bench.progress import Progress
 from snug_bench.quantity import count_of
-from snug_bench.results import Results, append_run, kept_aside, read_results, write_header
+from snug_bench.results import Results, append_run, claimed, kept_aside, read_results, write_header
 from snug_bench.runner import Place, Runner, run_grid, still_valid
 from snug_bench.sheet import say_words, standard_screen
 from snug_bench.source_documents import FILE_NAME
@@ -91,15 +91,16 @@ def run(
     runner = Runner(Place(ROOT, build), plan, timeout or None)
     results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
                       [contender.as_published(ROOT) for contender in plan.contenders], [*line.unavailable, *missing])
-    if file.exists():
-        results.runs = begun_anew(file) if fresh else resumed(runner, file, results.host)
-    write_header(file, results)
     interrupted = False
-    with Progress(notices, plan, results.runs) as progress:
-        try:
-            run_grid(runner, results.runs, lambda each: append_run(file, each), progress.tell)
-        except KeyboardInterrupt:
-            interrupted = True
+    with claimed(file):
+        if file.exists():
+            results.runs = begun_anew(file) if fresh else resumed(runner, file, results.host)
+        write_header(file, results)
+        with Progress(notices, plan, results.runs) as progress:
+            try:
+                run_grid(runner, results.runs, lambda each: append_run(file, each), progress.tell)
+            except KeyboardInterrupt:
+                interrupted = True
     show(file, file.with_suffix(".md"), file.with_suffix(".html"), SEEDS)
     if interrupted:
         say(f"interrupted; the same command goes on from here ({file})")
@@ -118,8 +119,10 @@ def report(
     """Judge a results file again: the table, and Markdown and page beside it or where they are wanted."""
     if seeds and not (seeds / FILE_NAME).is_file():
         raise Problem(f"--seeds: no {seeds / FILE_NAME}: `snug-seeds --out {seeds}` writes it")
-    show(results, to_markdown or results.with_suffix(".md"), to_page or results.with_suffix(".html"),
-         seeds or SEEDS)
+    forms = to_markdown or results.with_suffix(".md"), to_page or results.with_suffix(".html")
+    if len({each.resolve() for each in (results, *forms)}) < 3:
+        raise Problem(f"results, Markdown and page are to be three files, not {results}, {forms[0]} and {forms[1]}")
+    show(results, *forms, seeds or SEEDS)
 
 
 @app.command()

@@ -7,9 +7,11 @@ A run is written as soon as it has ended, so an interrupted grid loses at most t
 its end is what a killed writer leaves, and is dropped.
 """
 
+import hashlib
 import itertools
 import json
 import os
+import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,18 @@ def append_run(file: Path, run: Measurement) -> None:
             stream.write(json.dumps(run.as_json(), ensure_ascii=False) + "\n")
     except OSError as error:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
+
+
+def claimed(file: Path) -> socket.socket:
+    """The file is this process's until the socket is closed: of two that wrote it at a time, each would lose what the other
+    writes anew. The name of a socket stays when the file is renamed, and goes when the process ends, however it does."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(b"\0snug-bench " + hashlib.sha256(os.fsencode(file.resolve())).hexdigest().encode())
+    except OSError:
+        claim.close()
+        raise Problem(f"{file}: another call writes it; wait for its end, or name another file with --output", 1) from None
+    return claim
 
 
 def kept_aside(file: Path) -> Path:

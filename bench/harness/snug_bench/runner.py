@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable
@@ -57,11 +58,16 @@ class Runner:
 
     def identity(self, cell: Cell) -> str:
         """Of all that decides a run of the cell: one that was made under another identity is stale."""
-        command = self.command(cell)
-        files = [Path(word) for word in command if word.startswith("/")] + [cell.contender.library]
-        seen = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files if file.is_file()]
-        parts = [command, self.warm_up(cell), seen, cell.contender.as_json(), cell.load.environment]
+        command, warm_up = self.command(cell), self.warm_up(cell)
+        files = [*files_among([*command, *warm_up]), *self.programs(cell), cell.contender.library, self.place.tool]
+        seen = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in dict.fromkeys(files) if file.is_file()]
+        parts = [command, warm_up, seen, cell.contender.as_json(), cell.load.environment]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def programs(self, cell: Cell) -> list[Path]:
+        """Where the commands are that a run of the cell starts: a real program is the system's, which may be updated."""
+        needed = [cell.load.command[0], *cell.load.needs]
+        return [Path(shutil.which(each) or self.place.root / each) for each in needed]
 
     def run(self, planned: PlannedRun) -> Measurement:
         cell = planned.cell
@@ -135,6 +141,11 @@ class Runner:
         cell = planned.cell
         return Measurement(cell.load.name, cell.threads, cell.contender.name, planned.repetition, self.identity(cell),
                            ending, objection, load_average=round(os.getloadavg()[0], 2), **more)
+
+
+def files_among(words: list[str]) -> list[Path]:
+    """Also those that stand within a word, as in ".read /a/job.sql"."""
+    return [Path(part) for word in words for part in word.split() if part.startswith("/")]
 
 
 def nonsense_among(figures: dict[str, Figure]) -> str:

@@ -21,7 +21,7 @@ from snug_bench.measurement import Measurement
 from snug_bench.problem import Problem
 from snug_bench.progress import Progress, clock
 from snug_bench.quantity import count_of
-from snug_bench.results import Results, append_run, kept_aside, read_results, write_header
+from snug_bench.results import Results, append_run, claimed, kept_aside, read_results, write_header
 from snug_bench.runner import Place, Runner, still_valid
 from snug_bench.sheet import standard_screen
 from snug_bench.workload import load_loads, matching
@@ -93,18 +93,19 @@ def measured(plan: Part, build: Path, file: Path) -> Results:
     place = Place(ROOT, build)
     results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
                       [each.as_published(ROOT) for each in plan.contenders], [])
-    if file.is_file():
-        results.runs = resumed(Runner(place, plan), file, results.host)
 
     def runner(grid: Grid) -> Runner:
         return Runner(place, grid)
 
-    try:
-        carry_out(runner, plan, results, lambda each: append_run(file, each), lambda whole: write_header(file, whole),
-                  lambda grid, made: Progress(notices, grid, made))
-    except KeyboardInterrupt:
-        say(f"interrupted; the same command goes on from here ({file})")
-        raise typer.Exit(INTERRUPTED) from None
+    with claimed(file):
+        if file.is_file():
+            results.runs = resumed(runner(plan), file, results.host)
+        try:
+            carry_out(runner, plan, results, lambda each: append_run(file, each), lambda whole: write_header(file, whole),
+                      lambda grid, made: Progress(notices, grid, made))
+        except KeyboardInterrupt:
+            say(f"interrupted; the same command goes on from here ({file})")
+            raise typer.Exit(INTERRUPTED) from None
     return results
 
 

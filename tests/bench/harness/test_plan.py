@@ -87,6 +87,23 @@ def test_the_runner_makes_the_warm_up_and_the_identity_is_of_both(monkeypatch):
     assert identities[0] != identities[1]
 
 
+@pytest.mark.parametrize("changed", ["path/job", "path/server", "job.sql", "small.sql", "build/bin/snug", "one.so"])
+def test_the_identity_is_of_every_file_that_a_run_is_made_of(monkeypatch, tmp_path, changed):
+    for name in ("path/job", "path/server", "job.sql", "small.sql", "build/bin/snug", "one.so"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    load = program(command=["job", ".read {root}/job.sql"], warm_up=["job", "{root}/small.sql"], needs=["server"])
+    grid = Grid([load], [Contender("one", "one", "", tmp_path / "one.so")], [1], 1, 1, 1.0)
+    runner = Runner(Place(tmp_path, tmp_path / "build"), grid)
+    cell = Cell(load, 1, grid.contenders[0])
+    before = runner.identity(cell)
+    assert runner.identity(cell) == before
+    (tmp_path / changed).write_text("of another time")
+    assert runner.identity(cell) != before
+
+
 def test_an_allocator_on_which_the_tool_hangs_is_refused(monkeypatch):
     def run(command, timeout, **_):
         raise subprocess.TimeoutExpired(command, timeout)

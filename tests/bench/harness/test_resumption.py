@@ -11,12 +11,14 @@ from rich.console import Console
 from snug_bench import cli
 from snug_bench.contender import Contender
 from snug_bench.grid import Grid
+from snug_bench.problem import Problem
 from snug_bench.progress import Progress
-from snug_bench.results import Results, read_results
+from snug_bench.results import Results, claimed, read_results, write_header
 from snug_bench.runner import Place, Runner
 from snug_bench.verdict import judge
 from snug_bench.workload import read_workload
 from snug_sensitivity.study import ALL, AS_IT_IS, FIRST, Part, carry_out
+from synthetic import results, series
 from synthetic import run as made_up_run
 
 BUILD = os.environ["SNUG_BUILD"]
@@ -118,6 +120,28 @@ def test_each_file_that_is_left_is_kept_under_a_name_of_its_own(machine, capsys)
     assert [file.read_text() for file in machine.kept_files()] == seen
     said = capsys.readouterr().err
     assert all(str(file) in said for file in machine.kept_files())
+
+
+def test_a_file_that_another_call_writes_is_left_alone(machine):
+    machine.call(["one"], "-n", "1")
+    before = machine.file.read_text()
+    with claimed(machine.file.parent / "." / machine.file.name):
+        for words in ([], ["--fresh"]):
+            with pytest.raises(Problem, match="another call writes it"):
+                machine.call(["one", "two"], "-n", "1", *words)
+    assert machine.file.read_text() == before and machine.kept_files() == []
+    assert machine.call(["one"], "-n", "2").total() == 1
+
+
+@pytest.mark.parametrize("words", [["RESULTS"], ["RESULTS", "--markdown", "RESULTS"], ["RESULTS", "--page", "RESULTS"],
+                                   ["RESULTS", "--markdown", "both", "--page", "both"]])
+def test_a_report_does_not_write_over_the_results(tmp_path, words):
+    file = tmp_path / ("results.md" if len(words) == 1 else "results.jsonl")
+    write_header(file, results(series("snug", 10, 20)))
+    before = file.read_text()
+    with pytest.raises(Problem, match="three files"):
+        cli.app(["report", *(str(file) if word == "RESULTS" else word for word in words)], standalone_mode=False)
+    assert file.read_text() == before
 
 
 def test_runs_under_another_kernel_are_not_gone_on_with(machine, monkeypatch):
