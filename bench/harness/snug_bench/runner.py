@@ -7,6 +7,7 @@ is not tried again: its other runs are written down as skipped, with the reason.
 import functools
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -26,6 +27,7 @@ TIMED_OUT, SKIPPED, REFUSED = "timed out", "skipped", "refused"
 REFUSAL = "not run on"  # how the tool begins its objection to a run that another malloc served
 WARM_BYTES = 512 << 20  # before the peak of a row is known
 WARM_SHARE = 4  # of the machine's memory at most one in so many bytes
+CLOSE = 0.9  # of a time limit: a run that was stopped later than that was stopped at no lower one
 GRACE = 30  # seconds beyond its time limit in which the tool itself must have ended
 
 
@@ -96,9 +98,13 @@ class Runner:
         most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // WARM_SHARE
         return int(min(self.peaks.get(cell.row, WARM_BYTES) * 1.25, most)) >> 20
 
+    def limit(self, cell: Cell) -> float:
+        """Seconds that a run of the cell may take."""
+        return self.timeout or cell.load.timeout * max(1.0, self.grid.shrink)
+
     def measured(self, planned: PlannedRun) -> Measurement:
         cell = planned.cell
-        limit = self.timeout or cell.load.timeout * max(1.0, self.grid.shrink)
+        limit = self.limit(cell)
         warming = planned.repetition == WARM_UP
         prove, program = (["--prove"], self.warm_up(cell)) if warming else ([], self.command(cell))
         command = [str(self.place.tool), "measure", *cell.contender.launch(), *prove, "--timeout", f"{limit:g}",
@@ -189,7 +195,7 @@ class Earlier:
     runs: list[Measurement]
     stale: int  # made of another program or library, or with other settings
     unplanned: int  # of cells that the grid does not have
-    torn: list[Measurement]  # of rounds in which an allocator is missing
+    torn: list[Measurement]  # of rounds in which an allocator is missing, or was stopped too early
 
     @property
     def loses_something(self) -> bool:
@@ -198,14 +204,18 @@ class Earlier:
 
 
 def still_valid(runner: Runner, earlier: list[Measurement]) -> Earlier:
-    """Repetitions beyond those of the grid are no less valid for it."""
+    """Repetitions beyond those of the grid are no less valid for it. A cell that hung is tried again if it may take longer
+    now than it did."""
     most = max([runner.grid.repetitions, *(run.repetition for run in earlier)])
     planned = {each.key: each.cell for each in replace(runner.grid, repetitions=most).runs()}
     identity = functools.cache(runner.identity)
     of_cells = [run for run in earlier if run.key in planned]
     valid = [run for run in of_cells if run.identity == identity(planned[run.key])]
-    whole, torn = whole_rounds(planned, valid)
-    return Earlier(whole, len(of_cells) - len(valid), len(earlier) - len(of_cells), torn)
+    hasty = {run.key[:3] for run in valid if run.ending == TIMED_OUT
+             and run.cost.get("wall_seconds", math.inf) < runner.limit(planned[run.key]) * CLOSE}
+    to_repeat = {run.key: run for run in valid if run.key[:3] in hasty and run.ending in (TIMED_OUT, SKIPPED)}
+    whole, torn = whole_rounds(planned, [run for run in valid if run.key not in to_repeat])
+    return Earlier(whole, len(of_cells) - len(valid), len(earlier) - len(of_cells), [*torn, *to_repeat.values()])
 
 
 def whole_rounds(planned: Iterable[Key], runs: list[Measurement]) -> tuple[list[Measurement], list[Measurement]]:

@@ -30,7 +30,8 @@ class Machine:
     """Makes runs up, and counts them by allocator and repetition. `slowness` is that of the moment."""
 
     def __init__(self, monkeypatch, file):
-        self.file, self.slowness, self.made, self.stop_after, self.crashing = file, 1.0, Counter(), None, set()
+        self.file, self.slowness, self.made, self.stop_after = file, 1.0, Counter(), None
+        self.crashing, self.hanging = set(), set()
         monkeypatch.setattr(Runner, "measured", lambda runner, planned: self.measured(runner, planned))
 
     def measured(self, runner, planned):
@@ -41,6 +42,8 @@ class Machine:
         seconds = self.slowness * (1 + 0.001 * planned.repetition)
         if name in self.crashing:
             return runner.make(planned, "signalled", "killed by SIGSEGV")
+        if name in self.hanging:
+            return runner.make(planned, "timed out", "stopped at the time limit", cost={"wall_seconds": runner.limit(planned.cell)})
         return runner.make(planned, "exited", "", cost={"wall_seconds": seconds, "peak_rss_bytes": FEW})
 
     def call(self, names, *words, loads=("churn",), stop_after=None):
@@ -101,6 +104,16 @@ def test_what_does_not_count_is_not_tried_again(machine):
     again = machine.call(["one", "two", "three"], "-n", "2")
     assert {name for name, _ in again} == {"one", "three"}
     assert judge(read_results(machine.file)).rows[0].cells["two"].failed
+
+
+def test_a_hang_is_waited_for_again_only_where_it_may_take_longer(machine):
+    machine.hanging = {"two"}
+    machine.call(["one", "two"], "-n", "2", "--timeout", "5")
+    for limit in ("5", "3"):
+        assert machine.call(["one", "two"], "-n", "2", "--timeout", limit) == Counter()
+    machine.hanging = set()
+    assert machine.call(["one", "two"], "-n", "2", "--timeout", "50").total() == 2 * 3
+    assert not judge(read_results(machine.file)).rows[0].cells["two"].failures and len(machine.kept_files()) == 1
 
 
 def test_fewer_repetitions_are_no_reason_to_begin_anew(machine):
