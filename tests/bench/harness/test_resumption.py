@@ -17,13 +17,15 @@ from snug_bench.results import Results, claimed, read_results, write_header
 from snug_bench.runner import Place, Runner
 from snug_bench.verdict import judge
 from snug_bench.workload import read_workload
+from snug_sensitivity.cli import resumed
 from snug_sensitivity.study import ALL, AS_IT_IS, FIRST, Part, carry_out
-from synthetic import results, series
+from synthetic import results as made_up_results
 from synthetic import run as made_up_run
+from synthetic import series
 
 BUILD = os.environ["SNUG_BUILD"]
 LIBRARY = os.environ["PLANTED_NONE"]
-FEW = 1 << 20
+MIB = 1 << 20
 
 
 class Machine:
@@ -44,7 +46,7 @@ class Machine:
             return runner.make(planned, "signalled", "killed by SIGSEGV")
         if name in self.hanging:
             return runner.make(planned, "timed out", "stopped at the time limit", cost={"wall_seconds": runner.limit(planned.cell)})
-        return runner.make(planned, "exited", "", cost={"wall_seconds": seconds, "peak_rss_bytes": FEW})
+        return runner.make(planned, "exited", "", cost={"wall_seconds": seconds, "peak_rss_bytes": MIB})
 
     def call(self, names, *words, loads=("churn",), stop_after=None):
         """How many runs were made, by allocator and repetition."""
@@ -150,7 +152,7 @@ def test_a_file_that_another_call_writes_is_left_alone(machine):
                                    ["RESULTS", "--markdown", "both", "--page", "both"]])
 def test_a_report_does_not_write_over_the_results(tmp_path, words):
     file = tmp_path / ("results.md" if len(words) == 1 else "results.jsonl")
-    write_header(file, results(series("snug", 10, 20)))
+    write_header(file, made_up_results(series("snug", 10, 20)))
     before = file.read_text()
     with pytest.raises(Problem, match="three files"):
         cli.app(["report", *(str(file) if word == "RESULTS" else word for word in words)], standalone_mode=False)
@@ -178,7 +180,7 @@ def test_what_is_left_is_told_by_what_was_made(tmp_path):
 
 def test_a_variant_that_comes_later_has_the_library_as_it_is_beside_it(monkeypatch, tmp_path):
     monkeypatch.setattr(Runner, "measured", lambda self, planned: made.append(planned.key) or self.make(
-        planned, "exited", "", cost={"wall_seconds": slowness, "peak_rss_bytes": FEW}))
+        planned, "exited", "", cost={"wall_seconds": slowness, "peak_rss_bytes": MIB}))
     load = read_workload("workload", {"program": "planted", "stresses": "nothing"}, tmp_path)
     found, files = Results({}, {}, [load.as_json()], [], []), []
 
@@ -197,3 +199,26 @@ def test_a_variant_that_comes_later_has_the_library_as_it_is_beside_it(monkeypat
     again = study("one", "two")
     assert again == Counter({name: FIRST for name in (*AS_IT_IS, "one", "two")})  # not ALL: none is apart
     assert files[-2:] == [0, FIRST * len(again)] and len(found.runs) == FIRST * len(again) and FIRST < ALL
+
+
+def test_the_runs_of_other_variants_are_kept_under_another_name(tmp_path):
+    load = read_workload("workload", {"program": "planted", "stresses": "nothing"}, tmp_path)
+    host = made_up_results([made_up_run("snug", 1, 1, 1)]).host
+
+    def runner(*variants):
+        contenders = [Contender(name, name, "snug", tmp_path / name) for name in (*AS_IT_IS, *variants)]
+        return Runner(Place(tmp_path, tmp_path), Part([load], contenders, [1], FIRST, 1, 1.0))
+
+    before = runner("one", "two")
+    found = Results(host, before.grid.as_json(), [load.as_json()], [each.as_json() for each in before.grid.contenders], [],
+                    [before.make(planned, "exited", "") for planned in before.grid.runs()])
+    file = tmp_path / "some.jsonl"
+    write_header(file, found)
+    assert resumed(before, file, host) == found.runs and file.exists()
+    assert {run.allocator for run in resumed(runner("one"), file, host)} == {*AS_IT_IS, "one"}
+    assert read_results(tmp_path / "some.old1.jsonl").runs == found.runs and not file.exists()
+    write_header(file, found)
+    assert resumed(runner("one", "two", "three"), file, host) == []
+    write_header(file, found)
+    assert resumed(before, file, host | {"kernel": "another"}) == []
+    assert len(list(tmp_path.glob("some.old*.jsonl"))) == 3
