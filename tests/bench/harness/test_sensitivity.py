@@ -84,7 +84,7 @@ def test_a_name_that_the_library_does_not_have_is_a_problem(variants, tmp_path):
 
 
 def test_the_constants_of_this_tree_are_declared_where_the_list_says():
-    assert len(read_study(ROOT).constants) > 30
+    assert len(read_study(ROOT).constants) > 20
 
 
 def test_a_constant_that_is_not_declared_is_a_problem(tmp_path):
