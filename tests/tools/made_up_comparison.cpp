@@ -15,6 +15,7 @@
 
 #include "compare/comparison_json.h"
 #include "compare/comparison_table.h"
+#include "compare/unified_figures.h"
 
 namespace {
 
@@ -75,6 +76,7 @@ int main(int argc, char** argv) {
   for (const Json& allocator : description["allocators"]) {
     comparison.contenders.push_back(contender_of(allocator, comparison.plan.rounds));
   }
+  unify_figures(comparison);
   if (argc == 3 && argv[1] == std::string("table")) {
     std::cout << comparison_table(comparison, std::stoul(argv[2]));
   } else if (argc == 2 && argv[1] == std::string("json")) {

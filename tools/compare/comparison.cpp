@@ -11,6 +11,7 @@
 #include "compare/processor_time.h"
 #include "compare/progress.h"
 #include "compare/round_order.h"
+#include "compare/unified_figures.h"
 #include "process/program_report.h"
 #include "process/temporary_folder.h"
 #include "text/user_error.h"
@@ -93,7 +94,7 @@ std::string objection(const ComparisonPlan& plan, const Contender& contender, co
   if (contender.bindings && !contender.bindings->proven() && !has_to_count) {
     return fmt::format("not run on {}: {}", contender.allocator.name, contender.bindings->text());
   }
-  return {};
+  return nonsense_among(run.figures);
 }
 
 // Asks each allocator's library whether it works and what it is, before any time is spent on runs.
@@ -192,7 +193,7 @@ std::vector<const Run*> Contender::counted() const {
 }
 
 bool Comparison::clean() const {
-  return interrupted_by == 0 && output_difference.empty() &&
+  return interrupted_by == 0 && output_difference.empty() && refused_figures.empty() &&
          std::all_of(contenders.begin(), contenders.end(), [&](const Contender& contender) {
            return contender.counted().size() == static_cast<std::size_t>(plan.rounds) &&
                   std::all_of(contender.warmups.begin(), contender.warmups.end(),
@@ -230,12 +231,14 @@ Comparison compare(const ComparisonPlan& plan, const RunOnce& run_once) {
                         .contenders = prepare(plan, signals),
                         .interrupted_by = 0,
                         .output_difference = {},
+                        .refused_figures = {},
                         .no_verdict = {},
                         .others_share = {},
                         .given_up = {}};
   const ProcessorTime before = processor_time_now();
   run_rounds(comparison, run_once, signals);
   comparison.others_share = others_share(before, processor_time_now());
+  unify_figures(comparison);
   if (plan.check_output) comparison.output_difference = find_output_difference(comparison.contenders);
   return comparison;
 }

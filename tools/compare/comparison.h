@@ -61,9 +61,10 @@ struct Contender {
 struct Comparison {
   ComparisonPlan plan;
   std::vector<Contender> contenders;
-  int interrupted_by = 0;         // a signal, or 0
-  std::string output_difference;  // one sentence, or empty
-  std::string no_verdict = {};    // why nobody is judged, whatever the rounds prove; empty if all are
+  int interrupted_by = 0;                         // a signal, or 0
+  std::string output_difference;                  // one sentence, or empty
+  std::vector<std::string> refused_figures = {};  // a sentence for each that cannot be compared
+  std::string no_verdict = {};                    // why nobody is judged, whatever the rounds prove; empty if all are
   // Of the machine's CPU time during the runs, what neither they nor the tool took; empty if it is not known.
   std::optional<double> others_share;
   // The program failed on every allocator in the first round, and was not tried again: what it said in one of the runs.

@@ -134,6 +134,7 @@ Json comparison_json(const Comparison& comparison, const Host& host) {
                {"clean", comparison.clean()},
                {"interrupted_by_signal", comparison.interrupted_by},
                {"output_difference", comparison.output_difference},
+               {"refused_figures", comparison.refused_figures},
                {"noise", noise_json(noise_of(comparison))},
                {"verdict", verdict_sentence(comparison)},
                {"host", host_json(host)},

@@ -150,6 +150,7 @@ std::string comparison_table(const Comparison& comparison, std::size_t width) {
                                                              : "FAILED: " + comparison.output_difference,
                         text_width);
   }
+  for (const std::string& refused : comparison.refused_figures) result += paragraph("FAILED: " + refused, text_width);
   if (comparison.interrupted_by != 0) result += "INTERRUPTED: the figures are those of the runs that were finished.\n";
   return result + "\n" + paragraph(verdict_sentence(comparison), text_width);
 }

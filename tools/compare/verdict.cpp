@@ -20,16 +20,21 @@ constexpr double kMostHalfWidth = 0.1;
 constexpr double kWidestHalfWidth = 10;
 
 constexpr double kPageBytes = 4096;
+constexpr double kLeastSeconds = 1e-12;  // below what a clock tells apart
+// Of what has another unit nothing is known but that none of it is not infinitely better: it counts as this much, and
+// as a thousandth of what it is compared with, if that is less.
 constexpr double kLeast = 1e-3;
-constexpr double kLeastSeconds = 1e-12;  // the same in seconds as kLeast is in nanoseconds
 
-double least(const std::string& unit) {
-  return unit == kBytes ? kPageBytes : unit == kSeconds ? kLeastSeconds : kLeast;
+double at_least(double value, double other, const std::string& unit) {
+  if (const auto bytes = bytes_in(unit)) return std::max(value, kPageBytes / *bytes);
+  if (const auto seconds = seconds_in(unit)) return std::max(value, kLeastSeconds / *seconds);
+  if (value > 0) return value;
+  return other > 0 ? kLeast * std::min(other, 1.0) : kLeast;
 }
 
-double ratio_of_costs(double a, double b, const std::string& unit, Direction direction) {
-  a = std::max(a, least(unit));
-  b = std::max(b, least(unit));
+double ratio_of_costs(double of_a, double of_b, const std::string& unit, Direction direction) {
+  const double a = at_least(of_a, of_b, unit);
+  const double b = at_least(of_b, of_a, unit);
   return direction == Direction::kHigherIsBetter ? b / a : a / b;
 }
 

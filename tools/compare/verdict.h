@@ -33,8 +33,9 @@ struct CostRatio {
   Word word = Word::kUnclear;
 };
 
-// Values by round. Less than a page of `unit` "B" counts as a page, and what is 0 as the least that can be told from
-// it. Below six rounds the interval is minimum to maximum, widened at each end by its own width in logarithms; of one
+// Values by round. Less than a page of memory counts as a page, less than a thousandth of a nanosecond as that, in
+// whatever unit; of all other units what is 0 counts as 0.001, or as a thousandth of the other's value if that is less.
+// Below six rounds the interval is minimum to maximum, widened at each end by its own width in logarithms; of one
 // round there is none. The word needs more than that the interval leaves out 1 (margin in verdict.cpp). Empty if there
 // is no round in common.
 std::optional<CostRatio> cost_ratio(const std::map<int, double>& a, const std::map<int, double>& b,

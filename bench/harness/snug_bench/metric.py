@@ -18,7 +18,18 @@ BYTES = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "kB": 1e3, "M
 PER_SECOND = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}  # of "M/s", "kop/s"
 SETTLED_FIGURES = ("settled_rss", "settled RSS", "RSS settled")  # a program that knows better than the last sample
 SMALLEST = 1e-3  # ns: below what a clock tells apart; keeps a product from becoming 0
-LEAST = {"B": 4096.0}  # by unit: a page of memory; SMALLEST of all others
+PAGE = 4096.0
+# By unit. Of any other only nothing counts as something else: as NOTHING, or as that part of a value below 1 beside it.
+LEAST = {unit: PAGE / scale for unit, scale in BYTES.items()} | {unit: SMALLEST / scale for unit, scale in NANOSECONDS.items()}
+NOTHING = 1e-3
+
+
+def at_least(value: float, other: float, unit: str) -> float:
+    if unit in LEAST:
+        return max(value, LEAST[unit])
+    if value > 0:
+        return value
+    return NOTHING * min(other, 1) if other > 0 else NOTHING
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Metric:
     def cost_ratio(self, value: float, base: float) -> float:
         """What `value` costs in units of `base`: above 1 is worse, and always a number: what is nothing, or less, counts
         as the smallest amount that can be told from nothing, so that 8 KiB against none are two pages and not infinity."""
-        value, base = (max(each, LEAST.get(self.unit, SMALLEST)) for each in (value, base))
+        value, base = at_least(value, base, self.unit), at_least(base, value, self.unit)
         return base / value if self.higher_is_better else value / base
 
 
