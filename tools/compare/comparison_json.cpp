@@ -29,6 +29,7 @@ Json run_json(const Run& run, const Contender& contender, const ComparisonPlan& 
   Json json = {{"round", run.round},         {"position", run.position},     {"counts", run.counts()},
                {"objection", run.objection}, {"ending", cost.ending_name()}, {"code", cost.code}};
   for (const Metric& metric : measured_metrics()) json[metric.key] = metric.read(cost);
+  json["left_running"] = cost.left_running;
   if (contender.counts_served) json["served"] = {{"allocations", run.allocations}, {"processes", run.processes}};
   if (plan.check_output) {
     json["output"] = {{"bytes", run.output_bytes}, {"hash", fmt::format("{:016x}", run.output_hash)}};

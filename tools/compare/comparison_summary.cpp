@@ -165,4 +165,18 @@ std::string failure_text(const Contender& contender) {
   return fmt::format("{} of {} runs do not count: {}", failed, contender.warmups.size() + contender.runs.size(), first);
 }
 
+std::string left_running_text(const Contender& contender) {
+  std::vector<std::uint64_t> left;
+  for (const auto* runs : {&contender.warmups, &contender.runs}) {
+    for (const Run& run : *runs) {
+      if (run.measurement.left_running != 0) left.push_back(run.measurement.left_running);
+    }
+  }
+  if (left.empty()) return {};
+  const auto [least, most] = std::minmax_element(left.begin(), left.end());
+  return fmt::format("{} of {} runs left {}{} {} running, which snug ended", left.size(),
+                     contender.warmups.size() + contender.runs.size(), *least == *most ? "" : "up to ", *most,
+                     *most == 1 ? "process" : "processes");
+}
+
 }  // namespace snug::tool

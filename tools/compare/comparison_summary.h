@@ -50,6 +50,7 @@ bool is_judged(const Metric& metric, const Noise& noise);
 
 // One sentence a contender: what proves that it served the program, and what went wrong.
 std::string proof_text(const Contender& contender);
-std::string failure_text(const Contender& contender);  // empty if nothing did
+std::string failure_text(const Contender& contender);       // empty if nothing did
+std::string left_running_text(const Contender& contender);  // empty if no run left a process behind
 
 }  // namespace snug::tool

@@ -107,6 +107,8 @@ std::string proofs(const Comparison& comparison, std::size_t width) {
         fmt::format("{} {}: {}", contender.allocator.name, contender.allocator.version, proof_text(contender)), width,
         2);
     if (!failure.empty()) text += paragraph("FAILED: " + failure, width, 4);
+    const std::string left = left_running_text(contender);
+    if (!left.empty()) text += paragraph(left, width, 4);
   }
   return text;
 }

@@ -35,6 +35,7 @@ constexpr const char* kExamples = R"(Examples:
 The JSON (schema snug.run/1) holds how the run ended, an objection if the run does not count (it failed, or the
 allocator did not serve it), times, peak RSS, faults, context switches, instructions (null where the machine does not
 count them), RSS over time, and the figures that the program wrote to the file $SNUG_FIGURES. Its output is discarded.
+What it leaves running in its process group is ended, and counted.
 
 Exit status: 0 the JSON was written, whatever became of the program; 2 wrong usage; 126 or 127 if it cannot be executed;
 128 + the signal that stopped the run.)";
@@ -203,6 +204,7 @@ int MeasureCommand::execute() const {
   json["cost"]["last_rss_bytes"] = timeline.last();
   json["figures"] = figures_json(folder.path() / "figures");
   json["rss"] = timeline.json();
+  json["left_running"] = cost.left_running;
   if (served) json["served"] = {{"allocations", served->allocations}, {"processes", served->processes}};
   if (bindings) json["malloc_bindings"] = {{"programs", bindings->programs}, {"bound", bindings->bound}};
 

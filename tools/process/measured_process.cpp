@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace snug::tool {
 
@@ -61,6 +64,34 @@ void await(const ChildProcess& child, const HeldSignals& signals, Clock::time_po
   }
 }
 
+// Whether the process, by its line in /proc, is of that group and has not ended.
+bool runs_in_group(const std::filesystem::path& process, pid_t group) {
+  std::ifstream file(process / "stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');  // the name before it may hold anything
+  if (name_end == std::string::npos) return false;
+  char state = 'Z';
+  long parent = 0;
+  long of = 0;
+  return std::sscanf(line.c_str() + name_end + 1, " %c %ld %ld", &state, &parent, &of) == 3 && of == group &&
+         state != 'Z' && state != 'X';
+}
+
+// Ends what the child, which has ended and has not been waited for, has left in its group; and says how many those
+// were. Until it is waited for the group's number can be nobody else's.
+std::uint64_t end_left_running(pid_t group) {
+  std::uint64_t left = 0;
+  std::error_code error;
+  for (const auto& process : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = process.path().filename();
+    const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && name != std::to_string(group) && runs_in_group(process.path(), group)) ++left;
+  }
+  kill(-group, SIGKILL);
+  return left;
+}
+
 }  // namespace
 
 const char* Measurement::ending_name() const {
@@ -97,12 +128,17 @@ Measurement measure(const Command& command, const HeldSignals& signals, double t
   const Clock::time_point start = Clock::now();
   const ChildProcess child(command, signals);
   await(child, signals, start, time_limit, tick, tick_seconds, result);
-  if (result.ending != Ending::kExited) kill(-child.pid(), SIGKILL);
+  const double ended_after = seconds_since(start);
+  if (result.ending == Ending::kExited) {
+    result.left_running = end_left_running(child.pid());
+  } else {
+    kill(-child.pid(), SIGKILL);
+  }
   int status = 0;
   rusage usage{};
   while (wait4(child.pid(), &status, 0, &usage) < 0 && errno == EINTR) {
   }
-  result.wall_seconds = seconds_since(start);
+  result.wall_seconds = result.ending == Ending::kExited ? ended_after : seconds_since(start);
   result.user_seconds = seconds(usage.ru_utime);
   result.system_seconds = seconds(usage.ru_stime);
   result.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;

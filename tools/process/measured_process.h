@@ -26,6 +26,8 @@ struct Measurement {
   std::uint64_t major_faults = 0;
   std::uint64_t voluntary_switches = 0;    // of context: the program waited
   std::uint64_t involuntary_switches = 0;  // … its time was up
+  // Processes of its group that ran on when it had ended by itself, and were ended then.
+  std::uint64_t left_running = 0;
 
   // "exited", "signalled", "timed out" or "interrupted".
   const char* ending_name() const;
@@ -39,7 +41,8 @@ using Tick = std::function<void(pid_t program, double elapsed)>;
 inline constexpr double kTickSeconds = 0.25;
 
 // Runs `command` to its end. After `time_limit` seconds (0: no limit), or when one of `signals` arrives, the
-// program's process group is killed; `command` must ask for a group of its own.
+// program's process group is killed; `command` must ask for a group of its own. What a program that ends by itself
+// leaves running in its group is killed as well, or it would disturb all runs that come.
 Measurement measure(const Command& command, const HeldSignals& signals, double time_limit, const Tick& tick,
                     double tick_seconds = kTickSeconds);
 
