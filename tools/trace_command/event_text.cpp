@@ -30,17 +30,20 @@ void each_field(const trace::Event& event, Number number, Text text) {
         text(name, event.block == trace::BlockId::kNone ? "null" : block_name(event.block));
         break;
       case trace::Field::kSize:
-        number(name, static_cast<std::int64_t>(event.size));
+        number(name, event.size);
         break;
       case trace::Field::kAlignment:
-        number(name, static_cast<std::int64_t>(event.alignment));
+        number(name, event.alignment);
         break;
       case trace::Field::kText:
         text(name, text_value(event, texts));
         ++texts;
         break;
-      default:
+      case trace::Field::kSigned:
         number(name, static_cast<std::int64_t>(event.values[values++]));
+        break;
+      default:
+        number(name, event.values[values++]);
     }
   }
 }
@@ -60,7 +63,7 @@ std::string event_line(const trace::Event& event) {
   std::string line = fmt::format("{:12.6f} {:>6}{} {:>4}  {}", seconds_of(event.time), event.turn,
                                  event.takes_turn ? '*' : ' ', event.thread, trace::traits_of(event.operation).name);
   each_field(
-      event, [&line](const std::string& name, std::int64_t value) { line += fmt::format(" {}={}", name, value); },
+      event, [&line](const std::string& name, auto value) { line += fmt::format(" {}={}", name, value); },
       [&line](const std::string& name, const std::string& value) { line += fmt::format(" {}={}", name, value); });
   if (const std::string_view measured = measured_by(event); !measured.empty()) line += fmt::format(" ({})", measured);
   if (event.is_refused) line += " refused";
@@ -76,7 +79,7 @@ nlohmann::ordered_json event_json(const trace::Event& event, const std::vector<s
                                  {"thread", event.thread},
                                  {"operation", trace::traits_of(event.operation).name}};
   each_field(
-      event, [&json](const std::string& name, std::int64_t value) { json[name] = value; },
+      event, [&json](const std::string& name, auto value) { json[name] = value; },
       [&json](const std::string& name, const std::string& value) { json[name] = value; });
   if (const std::string_view measured = measured_by(event); !measured.empty()) json["measured"] = measured;
   if (event.is_refused) json["refused"] = true;
