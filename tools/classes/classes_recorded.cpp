@@ -60,6 +60,7 @@ FitInput count_recorded(TraceInput& input, TraceCount counted) {
 FitInput read_fit_file(const std::string& path, std::optional<TraceCount> counted, const std::string& process) {
   if (path != "-" && is_recorded(path)) {
     TraceInput input(path, Telling::kAll, process);
+    input.expect_events();
     return count_recorded(input, counted.value_or(TraceCount::kPeak));
   }
   if (!process.empty())

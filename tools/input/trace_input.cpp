@@ -116,6 +116,14 @@ std::uint64_t TraceInput::told_events() const {
   return events;
 }
 
+void TraceInput::expect_events() {
+  if (told_events() != 0) return;
+  trace::Damage untold;  // it is told where the events are read
+  trace::Event event;
+  if (trace::TraceReader(*source_, directory(), untold).next(event)) return;
+  throw UserError(fmt::format("{}: no event is in it", printable(path_)), kExitDamaged);
+}
+
 std::uint64_t TraceInput::plain_bytes() const {
   std::uint64_t bytes = 0;
   for (const trace::IndexEntry& chunk : directory().chunks())

@@ -59,6 +59,8 @@ class TraceInput {
   bool is_damaged() const { return damage_.faults() != 0; }
   // Events that the headers of chunks tell of: all, but for those of chunks that nobody has finished.
   std::uint64_t told_events() const;
+  // Throws UserError if there are none: what needs blocks has nothing to say of a trace without any event.
+  void expect_events();
   // Bytes of events before compression, and chunk flags that any chunk has.
   std::uint64_t plain_bytes() const;
   std::uint16_t chunk_flags() const;

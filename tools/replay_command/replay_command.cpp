@@ -178,7 +178,8 @@ int ReplayCommand::execute() const {
     expect_plot_name(plot_file_);
     expect_other_file(file_, plot_file_);
   }
-  const TraceInput input(file_, Telling::kNothing, process_);
+  TraceInput input(file_, Telling::kNothing, process_);
+  input.expect_events();
   if (process_.empty()) say("{}", input.choice_text());
   const ReplayPlan plan{
       .file = file_,

@@ -5,12 +5,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "input/moment.h"
 #include "input/process_option.h"
 #include "print/output_file.h"
+#include "print/say.h"
 #include "text/json_text.h"
 #include "text/number_within.h"
+#include "text/printable.h"
 #include "text/user_error.h"
 #include "trace_command/call_stacks.h"
 #include "trace_command/event_text.h"
@@ -236,9 +239,16 @@ int TraceCommand::info() const {
   return read(input, printed(json_text(json, 2) + "\n"));
 }
 
-// Of a recording all processes are checked, unless one is asked for.
+// Of a recording all processes are checked, unless one is asked for. A file that is empty, or cut within its header, is
+// damaged like any other, for which check has a status of its own.
 int TraceCommand::check() const {
-  TraceInput input(file_, process_.empty() ? Telling::kDamage : Telling::kAll, process_);
+  std::optional<TraceInput> opened;
+  try {
+    opened.emplace(file_, process_.empty() ? Telling::kDamage : Telling::kAll, process_);
+  } catch (const UserError& error) {
+    throw UserError(error.what(), error.exit_status() == kExitDamaged ? EXIT_FAILURE : error.exit_status());
+  }
+  TraceInput& input = *opened;
   TraceCheck check;
   if (!process_.empty() || input.index().processes().size() == 1) {
     check.add(input, "");
@@ -293,7 +303,9 @@ int TraceCommand::filter() const {
   TraceInput input(file_, Telling::kAll, process_);
   end_at_moment(input);
   TraceOutput output(output_, input);
-  filter_trace(input, output, {.threads = {threads_.begin(), threads_.end()}, .least = least_, .most = most_});
+  const std::uint64_t kept =
+      filter_trace(input, output, {.threads = {threads_.begin(), threads_.end()}, .least = least_, .most = most_});
+  if (kept == 0) say("snug: {}: no block is as asked for: none is kept\n", printable(input.path()));
   return read(input, wrote(output.finish()));
 }
 

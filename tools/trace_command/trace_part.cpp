@@ -85,8 +85,9 @@ void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, 
                               seconds_of(before.last_time())));
 }
 
-void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& choice) {
+std::uint64_t filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& choice) {
   std::unordered_set<BlockId, trace::BlockHash> chosen;
+  std::uint64_t kept = 0;
   const auto is_chosen = [&choice](BlockId block, std::uint64_t size) {
     return size >= choice.least && size <= choice.most &&
            (choice.threads.empty() || choice.threads.contains(thread_of(block)));
@@ -107,8 +108,10 @@ void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& cho
     if (!keep) continue;
     if (event.frees()) chosen.erase(event.block);
     if (event.allocates()) chosen.insert(event.result);
+    if (effect == Effect::kFinds || event.allocates()) ++kept;
     output.add(event);
   }
+  return kept;
 }
 
 }  // namespace snug::tool

@@ -25,6 +25,7 @@ struct BlockChoice {
 
 // All events of the blocks that are chosen when they first come: what a reallocation makes of a block is chosen with
 // it. Events that name no block are kept, but allocations that were refused, and frees of null pointers, are not.
-void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& choice);
+// How many blocks were chosen.
+std::uint64_t filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& choice);
 
 }  // namespace snug::tool
