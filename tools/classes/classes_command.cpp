@@ -105,6 +105,7 @@ void ClassesCommand::add_fit() {
       ->type_name("N");
   fit_command_->add_option("--largest", largest_, "Size of the largest class, 64K to 256K")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())
       ->capture_default_str()
       ->type_name("BYTES");
   fit_command_->add_option("--max-gap", max_gap_, "No class is more than so many times the one before; 1e6: no matter")
@@ -117,6 +118,7 @@ void ClassesCommand::add_fit() {
       ->type_name("N");
   fit_command_->add_option("--cache", budget_, "Most bytes that one thread's cache holds, as SNUG_CONF's cache")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())
       ->check(number_within(std::uint64_t{0}, kMostBudget))
       ->capture_default_str()
       ->type_name("BYTES");
@@ -126,6 +128,7 @@ void ClassesCommand::add_fit() {
       ->type_name("N");
   fit_command_->add_option("--cached-bytes", hint_.most_bytes, "… or bytes, if that is less …")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())
       ->capture_default_str()
       ->type_name("BYTES");
   fit_command_->add_option("--cached-least", hint_.least_blocks, "… but so many blocks at least")

@@ -124,7 +124,7 @@ MeasureCommand::MeasureCommand(CLI::App& app, const std::vector<std::string>& pr
       ->type_name("PATH");
   command_->add_option("--conf", configuration_, "Settings of snug, added to SNUG_CONF")->type_name("KEY:VALUE,...");
   command_->add_option("--timeout", time_limit_, "Kill the program after that time")
-      ->check(CLI::PositiveNumber)
+      ->check(number_within(kLeastTimeLimit, kMostTimeLimit))
       ->type_name("SECONDS");
   command_->add_option("--sample", sample_milliseconds_, "Time between two looks at the program's RSS")
       ->check(number_within(1.0, 10000.0))

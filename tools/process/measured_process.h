@@ -40,6 +40,10 @@ struct Measurement {
 using Tick = std::function<void(pid_t program, double elapsed)>;
 inline constexpr double kTickSeconds = 0.25;
 
+// What --timeout may be, in seconds: a poll() later, and some decades.
+inline constexpr double kLeastTimeLimit = 0.001;
+inline constexpr double kMostTimeLimit = 1e9;
+
 // Runs `command` to its end. After `time_limit` seconds (0: no limit), or when one of `signals` arrives, the
 // program's process group is killed; `command` must ask for a group of its own. What a program that ends by itself
 // leaves running in its group is killed as well, or it would disturb all runs that come.

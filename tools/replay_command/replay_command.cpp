@@ -111,6 +111,7 @@ void ReplayCommand::add_components() {
       ->add_option("--region", region_bytes_, "Of the cell heap: the one region that it has, in bytes or as 512M, 2G")
       ->transform(CLI::AsSizeValue(false))
       ->check(number_within(std::uint64_t{1} << 16, std::uint64_t{1} << 40))
+      ->transform(not_negative())
       ->default_str("16G")
       ->type_name("BYTES");
   command_->add_option("--kappa", kappa_, "Of the compacting heap: the pages of a class that may have a free block")
@@ -133,9 +134,12 @@ void ReplayCommand::add_rounds() {
       ->check(number_within(0, 100))
       ->capture_default_str()
       ->type_name("N");
-  command_->add_option("--seed", seed_, "Seed of the order within each round")->capture_default_str()->type_name("N");
+  command_->add_option("--seed", seed_, "Seed of the order within each round")
+      ->check(number_within(std::uint64_t{0}, UINT64_MAX))
+      ->capture_default_str()
+      ->type_name("N");
   command_->add_option("--timeout", time_limit_, "Kill a replay that takes longer; it counts as failed")
-      ->check(CLI::PositiveNumber)
+      ->check(number_within(kLeastTimeLimit, kMostTimeLimit))
       ->type_name("SECONDS");
 }
 

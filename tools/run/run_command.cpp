@@ -100,15 +100,17 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
       ->capture_default_str()
       ->type_name("N");
   only_compared(command_->add_option("--seed", seed_, "Seed of the order within each round"))
+      ->check(number_within(std::uint64_t{0}, UINT64_MAX))
       ->capture_default_str()
       ->type_name("N");
   only_compared(command_->add_option("--timeout", time_limit_, "Kill a run that takes longer; it counts as failed"))
-      ->check(CLI::PositiveNumber)
+      ->check(number_within(kLeastTimeLimit, kMostTimeLimit))
       ->type_name("SECONDS");
   only_compared(
       command_->add_option(
           "--min-served", min_served_,
           "Allocations that snug, and each library that counts, must prove in each run, else it does not count"))
+      ->check(number_within(std::uint64_t{0}, UINT64_MAX))
       ->capture_default_str()
       ->type_name("N");
   only_compared(command_->add_option("--input", input_, "File for the program's standard input"))

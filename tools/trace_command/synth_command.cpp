@@ -36,6 +36,7 @@ CLI::Option* add_bytes(CLI::App* command, const char* name, std::uint64_t& value
                        const char* what) {
   return command->add_option(name, value, what)
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())
       ->check(number_within(least, kMostBytes))
       ->capture_default_str()
       ->type_name("BYTES");

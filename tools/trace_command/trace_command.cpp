@@ -136,7 +136,10 @@ void TraceCommand::add_readers() {
   add_of_process("check", "Is every event readable and possible?", kCheckExamples)
       ->add_flag("--json", json_, "As JSON");
   CLI::App* const head = add_of_process("head", "The first events", kHeadExamples);
-  head->add_option("-n", count_, "How many")->capture_default_str()->type_name("N");
+  head->add_option("-n", count_, "How many")
+      ->check(number_within(std::uint64_t{0}, UINT64_MAX))
+      ->capture_default_str()
+      ->type_name("N");
   add_moment_option(*head, at_, "The first events behind this moment");
   head->add_flag("--stacks", shows_stacks_, "With the stack of each allocation, a line a frame; of JSON: \"frames\"");
   head->add_flag("--json", json_, "As JSON, an object a line");
@@ -156,12 +159,15 @@ void TraceCommand::add_makers() {
       add_of_process("filter", "Some of the blocks, with all that happens to them", kFilterExamples);
   add_moment_option(*filter, at_, "Nothing that comes behind this moment");
   filter->add_option("--thread", threads_, "Blocks that this thread allocated; may be given several times")
+      ->check(number_within(std::uint32_t{0}, UINT32_MAX))
       ->type_name("N");
   filter->add_option("--least", least_, "Blocks of so many bytes at least")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())
       ->type_name("BYTES");
   filter->add_option("--most", most_, "Blocks of so many bytes at most")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())
       ->type_name("BYTES");
   take_output(filter);
   CLI::App* const pack = add_of_process("pack", "The same trace, compressed and with an index", kPackExamples);
@@ -176,6 +182,7 @@ void TraceCommand::add_anonymise() {
   CLI::App* const anonymise = add_of_process("anonymise", "A trace that may be given away", anonymise_help());
   anonymise->add_option("--round", round_, "Raise sizes to multiples of so many bytes")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative())
       ->check(number_within(std::uint64_t{1}, kMostRound))
       ->capture_default_str()
       ->type_name("BYTES");
