@@ -57,10 +57,15 @@ ProfileCommand::ProfileCommand(CLI::App& app, const std::vector<std::string>& pr
                                 "snug profile [options] PID\n"
                                 "Which stacks hold a program's memory, by a sampled heap profile");
   command_->footer(kExamples);
+  const std::string group = "Of a program that is run";
   command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
+      ->group(group)
       ->type_name("PATH");
-  command_->add_option("--conf", configuration_, "Settings of snug, added to SNUG_CONF")->type_name("KEY:VALUE,...");
+  command_->add_option("--conf", configuration_, "Settings of snug, added to SNUG_CONF")
+      ->group(group)
+      ->type_name("KEY:VALUE,...");
   command_->add_option("--distance", distance_, "Mean distance between samples, in bytes from 1K to 1G")
+      ->group(group)
       ->capture_default_str()
       ->type_name("SIZE");
   auto* live = command_->add_flag("--live", live_, "Show what is live at the end, the default");
@@ -69,10 +74,10 @@ ProfileCommand::ProfileCommand(CLI::App& app, const std::vector<std::string>& pr
   command_->add_option("-n,--rows", most_, "Stacks that are shown")
       ->check(number_within(std::uint64_t{1}, std::uint64_t{1000000}))
       ->capture_default_str();
-  command_
-      ->add_option("-o,--output", out_file_,
-                   "Write the profile there, for pprof, with the names of functions; that of --show too")
-      ->type_name("FILE");
+  auto* output = command_
+                     ->add_option("-o,--output", out_file_,
+                                  "Write the profile there, for pprof, with the names of functions; that of --show too")
+                     ->type_name("FILE");
   command_->add_option("--collapsed", collapsed_file_, "Write a line for each stack; - for standard output")
       ->type_name("FILE");
   command_->add_option("--json", json_file_, "Write all stacks as JSON (snug.profile/1); - for standard output")
@@ -80,16 +85,16 @@ ProfileCommand::ProfileCommand(CLI::App& app, const std::vector<std::string>& pr
   auto* show = command_->add_option("--show", shown_, "Show a profile that was written before")->type_name("FILE");
   command_->add_option("--diff", compared_, "Show what differs between two profiles")
       ->type_name("BEFORE AFTER")
-      ->excludes(show);
+      ->excludes(show)
+      ->excludes(output);  // of a difference there is no profile to be written
 }
 
 ProfileMeasure ProfileCommand::measure() const {
   return allocated_ ? ProfileMeasure::kAllocated : peak_ ? ProfileMeasure::kPeak : ProfileMeasure::kLive;
 }
 
-// Of a difference there is no profile to be written.
 ProfileCommand::Files::Files(const ProfileCommand& command) {
-  if (!command.out_file_.empty() && command.compared_.empty()) profile.emplace(command.out_file_, Readers::kOwner);
+  if (!command.out_file_.empty()) profile.emplace(command.out_file_, Readers::kOwner);
   if (!command.collapsed_file_.empty()) collapsed.emplace(command.collapsed_file_);
   if (!command.json_file_.empty()) json.emplace(command.json_file_);
 }
@@ -115,7 +120,9 @@ int ProfileCommand::execute() const {
   if (!compared_.empty() && program_.size() != 1) throw UserError("--diff takes two profiles: --diff BEFORE AFTER");
   if (!reads && program_.empty())
     throw UserError("name a program, as in: snug profile ./job (or a process, --show, --diff)");
-  if (!reads && is_number(program_[0]) && program_.size() == 1) return show_running(program_[0]);
+  const bool is_running = !reads && is_number(program_[0]) && program_.size() == 1;
+  if (reads || is_running) refuse_options_of_runs();
+  if (is_running) return show_running(program_[0]);
   if (!reads) return run_program();
   // The word behind BEFORE is where a program would stand.
   HeapProfileFile profile(shown_.empty() ? program_[0] : shown_);
@@ -123,6 +130,16 @@ int ProfileCommand::execute() const {
   Files files(*this);
   show(profile, PeopleText(is_output_taken()), files);
   return 0;
+}
+
+// A process that runs, or has run, has its settings.
+void ProfileCommand::refuse_options_of_runs() const {
+  for (const char* const option : {"--library", "--conf", "--distance"})
+    if (command_->count(option) != 0)
+      throw UserError(fmt::format("{} is of a program that is run, not of {}", option,
+                                  !shown_.empty()      ? "--show"
+                                  : !compared_.empty() ? "--diff"
+                                                       : "a process that runs"));
 }
 
 // JSON or lines on standard output are for programs.

@@ -35,6 +35,7 @@ class ProfileCommand {
   int run_program() const;
   int show_running(const std::string& word) const;
   void show(const HeapProfileFile& profile, PeopleText people, Files& files) const;
+  void refuse_options_of_runs() const;
   bool is_output_taken() const;
 
   CLI::App* command_;

@@ -251,9 +251,12 @@ RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& prog
                                   "The recording, with all processes; snug.trace unless given, and none with --leaks")
                      ->type_name("FILE");
   command_->add_flag("--force", overwrites_, "Overwrite a file that exists");
-  command_->add_option("--allocator", allocator_, "Record on this allocator, instead of the program's own")
-      ->type_name("NAME|PATH");
-  command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
+  auto* allocator =
+      command_->add_option("--allocator", allocator_, "Record on this allocator, instead of the program's own")
+          ->type_name("NAME|PATH");
+  command_
+      ->add_option("--library", library_, "Of --allocator snug: the libsnug.so, instead of the one beside this tool")
+      ->needs(allocator)
       ->type_name("PATH");
   command_->add_option("--level", level_, "Compression of the file by zstd; 0: none")
       ->check(number_within(0, 19))
@@ -282,6 +285,8 @@ RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& prog
 
 int RecordCommand::execute() const {
   if (program_.empty()) throw UserError("snug record: name a program, as in: snug record ls -l");
+  if (!library_.empty() && !allocator_.starts_with("snug"))
+    throw UserError(fmt::format("--library is of --allocator snug, not of {}", printable(allocator_)));
   Allocator allocator;
   if (!allocator_.empty())
     allocator = find_allocator(allocator_, allocator_.starts_with("snug") ? find_snug_library(library_) : "");

@@ -98,29 +98,33 @@ ReplayCommand::ReplayCommand(CLI::App& app) {
 }
 
 void ReplayCommand::add_components() {
-  command_
-      ->add_option(
-          "--component", components_,
-          "Also on heaps that are no malloc, called directly: snug's cell heap, its pools, its compacting heap, "
-          "and TLSF, behind one lock each")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(component_names()))
-      ->type_name("cell|pool|compact|tlsf,...");
+  auto* component =
+      command_
+          ->add_option(
+              "--component", components_,
+              "Also on heaps that are no malloc, called directly: snug's cell heap, its pools, its compacting heap, "
+              "and TLSF, behind one lock each")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->check(CLI::IsMember(component_names()))
+          ->type_name("cell|pool|compact|tlsf,...");
   command_
       ->add_option("--region", region_bytes_, "Of the cell heap: the one region that it has, in bytes or as 512M, 2G")
       ->transform(CLI::AsSizeValue(false))
-      ->check(number_within(std::uint64_t{1} << 16, std::uint64_t{1} << 40))
       ->transform(not_negative())
+      ->check(number_within(std::uint64_t{1} << 16, std::uint64_t{1} << 40))
       ->default_str("16G")
+      ->needs(component)
       ->type_name("BYTES");
   command_->add_option("--kappa", kappa_, "Of the compacting heap: the pages of a class that may have a free block")
       ->check(number_within(1, 1 << 20))
+      ->needs(component)
       ->capture_default_str()
       ->type_name("N");
   command_
       ->add_option("--tlsf", tlsf_,
                    "Of TLSF: the library, where it is not among the peers (bench/harness/allocators/fetch tlsf)")
+      ->needs(component)
       ->type_name("PATH");
 }
 
@@ -168,6 +172,9 @@ ComparisonPlan ReplayCommand::comparison_plan() const {
                       .warmup_rounds = warmup_rounds_,
                       .seed = seed_,
                       .time_limit = time_limit_};
+  for (const auto& [option, component] : {std::pair("--region", "cell"), {"--kappa", "compact"}, {"--tlsf", "tlsf"}})
+    if (command_->count(option) != 0 && std::ranges::find(components_, component) == components_.end())
+      throw UserError(fmt::format("{} is of --component {}, which is not asked for", option, component));
   for (auto name = components_.begin(); name != components_.end(); ++name) {
     const auto has_name = [&](const Allocator& allocator) { return allocator.name == *name; };
     if (std::ranges::any_of(plan.allocators, has_name))

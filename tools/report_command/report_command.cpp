@@ -127,8 +127,10 @@ ReportCommand::ReportCommand(CLI::App& app) {
           ->type_name("FILE");
   auto* leaks = command_->add_flag("--leaks", shows_leaks_,
                                    "Instead of sentences what is never freed, stack by stack; --json: the same");
-  command_->add_option("--against", against_, "Another recording, to compare with")->type_name("FILE");
+  auto* against = command_->add_option("--against", against_, "Another recording, to compare with")->type_name("FILE");
   command_->add_option("--against-process", against_process_, "Of that recording which process, as --process")
+      ->check(not_empty())
+      ->needs(against)
       ->type_name("N|NAME");
   auto* no_replay =
       command_->add_flag("--no-replay", replays_not_, "Do not replay it: the page is made in half of the time");

@@ -140,13 +140,13 @@ void RunCommand::refuse_options_without_comparison() const {
   for (const CLI::Option* option : comparison_options_) {
     if (option->count() > 0) throw UserError(fmt::format("{} needs --compare", option->get_name()));
   }
-  if (all_processes_ && !report_) throw UserError("--all needs --report");
   if (json_option_->count() > 0 && !report_) throw UserError("--json needs --compare or --report");
 }
 
 int RunCommand::execute() const {
   if (program_.empty()) throw UserError("snug run: name a program, as in: snug run ls -l");
   if (compare_.empty()) refuse_options_without_comparison();
+  if (all_processes_ && !report_) throw UserError("--all needs --report");
   check_settings(configuration_);
   const std::string library = find_snug_library(library_);
   const std::string line = hindrance(program_.front(), Environment::current());

@@ -51,12 +51,14 @@ StatsCommand::StatsCommand(CLI::App& app) {
   command_->add_option("process", words_, "Numbers of processes")->type_name("PID...");
   command_->add_flag("--all", all_, "All processes that publish and may be asked");
   command_->add_flag("--memory", memory_, "Also where each byte in memory is");
-  command_->add_flag("--classes", classes_, "Also each size class");
+  auto* classes = command_->add_flag("--classes", classes_, "Also each size class; JSON has them in any case");
   auto* json = command_->add_flag("--json", json_, "As JSON, an object a line (snug.statistics/1)");
-  auto* prometheus = command_->add_flag("--prometheus", prometheus_, "In Prometheus' text format")->excludes(json);
+  auto* prometheus =
+      command_->add_flag("--prometheus", prometheus_, "In Prometheus' text format")->excludes(json)->excludes(classes);
   command_->add_option("--listen", address_, "Serve that at http://HOST:PORT/metrics, until told to end")
       ->type_name("HOST:PORT")
       ->excludes(json)
+      ->excludes(classes)
       ->excludes(prometheus);
 }
 
