@@ -8,7 +8,7 @@ from tool_under_test import ALLOCATING, LIBRARY, SHELL, compare, contender, snug
 
 
 def leaving(count, name):
-    """Ends by itself, with that many processes behind it, whose command line has the name."""
+    """Ends by itself, with that many processes behind it; each has the name in its command line."""
     begin = "".join(f"sleep {name} >/dev/null 2>&1 & " for _ in range(count))
     return (SHELL, "-c", f"{begin} {ALLOCATING} 10 >/dev/null; exit 0")
 
