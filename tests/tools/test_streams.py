@@ -32,7 +32,7 @@ class InFolder(unittest.TestCase):
 
     def recorded(self, blocks="10"):
         trace = self.folder / "t.trace"
-        run = snug("record", "--library", LIBRARY, "-o", str(trace), ALLOCATING, blocks)
+        run = snug("record", "-o", str(trace), ALLOCATING, blocks)
         self.assertEqual(run.returncode, 0, run.stderr)
         return trace
 
@@ -127,7 +127,7 @@ class PlacesTest(InFolder):
             self.assertFalse(ran.exists(), command)
 
     def test_a_recording_and_its_json_are_not_one_stream(self):
-        run = snug("record", "--library", LIBRARY, "-o", "/dev/stdout", "--json", "-", ALLOCATING, "10")
+        run = snug("record", "-o", "/dev/stdout", "--json", "-", ALLOCATING, "10")
         self.assertEqual((run.returncode, run.stderr), (2, "snug: -o and --json name one file, '/dev/stdout'\n"))
 
     def test_a_map_on_standard_output_stands_there_alone(self):
@@ -223,7 +223,7 @@ class StreamsTest(InFolder):
 
     def test_what_an_earlier_run_has_left_beside_it_stays(self):
         trace, part = self.folder / "t.trace", self.folder / "t.trace.part"
-        self.assertEqual(snug("record", "--library", LIBRARY, "-o", str(part), ALLOCATING, "10").returncode, 0)
+        self.assertEqual(snug("record", "-o", str(part), ALLOCATING, "10").returncode, 0)
         before = part.read_bytes()
         run = snug("trace", "cut", str(part), "--from", "0", "-o", str(trace))
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -273,7 +273,7 @@ class StreamsTest(InFolder):
         program = (SHELL, "-c", "trap; grep ^SigIgn: /proc/self/status >&2; exit 7")
         inherited = subprocess.run(program, capture_output=True, text=True, check=False, preexec_fn=ignore).stderr
         for command in (("run", "--library", LIBRARY), ("run", "--library", LIBRARY, "--report"),
-                        ("record", "--library", LIBRARY, "-o", str(self.folder / "t.trace"), "--force")):
+                        ("record", "-o", str(self.folder / "t.trace"), "--force")):
             ended = run(*command, "--", *program)
             self.assertEqual(ended.returncode, 7, (command, ended.stderr))
             self.assertIn(inherited, ended.stderr)
@@ -283,7 +283,7 @@ class StreamsTest(InFolder):
     def test_json_of_a_recording_stands_behind_the_programs_output(self):
         log = self.folder / "log"
         log.write_text("before\n")
-        run = by_shell(f'"$@" >>{log}', TOOL, "record", "--library", LIBRARY, "-o", str(self.folder / "t.trace"),
+        run = by_shell(f'"$@" >>{log}', TOOL, "record", "-o", str(self.folder / "t.trace"),
                        "--json", "-", ALLOCATING, "10")
         self.assertEqual(run.returncode, 0, run.stderr)
         before, printed, said = log.read_text().split("\n", 2)
@@ -292,7 +292,7 @@ class StreamsTest(InFolder):
 
     def test_json_of_a_recording_is_not_the_recording(self):
         file = self.folder / "t.trace"
-        run = snug("record", "--library", LIBRARY, "-o", str(file), "--json", str(file), ALLOCATING, "10")
+        run = snug("record", "-o", str(file), "--json", str(file), ALLOCATING, "10")
         self.assertEqual((run.returncode, run.stderr), (2, f"snug: -o and --json name one file, '{file}'\n"))
 
     def test_a_failed_conversion_leaves_the_last_one(self):
