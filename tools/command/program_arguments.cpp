@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "text/printable.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -26,6 +31,18 @@ bool may_leave_value_out(const CLI::App& command, const std::string& word) {
   return option != nullptr && option->get_items_expected_min() == 0 && option->get_items_expected_max() > 0;
 }
 
+// Whether there is such a file, where exec looks for programs.
+bool is_there(const std::string& program) {
+  if (program.find('/') != std::string::npos) return access(program.c_str(), F_OK) == 0;
+  const char* const path = std::getenv("PATH");
+  if (path == nullptr) return true;  // the system's own search decides
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access(((folder.empty() ? "." : folder) + "/" + program).c_str(), F_OK) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> take_program(const CLI::App& command, std::vector<std::string>& arguments) {
@@ -39,6 +56,12 @@ std::vector<std::string> take_program(const CLI::App& command, std::vector<std::
   if (!marked && at + 1 < arguments.size() && arguments[at + 1] == kEndOfOptions &&
       may_leave_value_out(command, arguments[at - 1])) {
     throw UserError(fmt::format("the value of {0} stands behind '=': {0}={1}", arguments[at - 1], arguments[at]));
+  }
+  if (!marked && at < arguments.size() && may_leave_value_out(command, arguments[at - 1]) && !is_there(arguments[at])) {
+    throw UserError(
+        fmt::format("cannot run '{1}': there is no such program; the value of {0} stands behind '=': {0}={1}",
+                    arguments[at - 1], printable(arguments[at])),
+        kExitNotFound);
   }
   std::vector<std::string> program(arguments.begin() + static_cast<std::ptrdiff_t>(at + (marked ? 1 : 0)),
                                    arguments.end());

@@ -9,6 +9,7 @@
 #include "compare/comparison_verdict.h"
 #include "print/quantity.h"
 #include "print/table.h"
+#include "text/printable.h"
 
 namespace snug::tool {
 
@@ -64,7 +65,7 @@ Table grid(const Comparison& comparison) {
   const Noise noise = noise_of(comparison);
   for (const Metric& metric : all_metrics(comparison)) {
     const Standings all = standings(comparison, metric);
-    std::vector<std::string> title = wrapped(metric.title, kTitleWidth);
+    std::vector<std::string> title = wrapped(printable(metric.title), kTitleWidth);
     title.resize(std::max<std::size_t>(title.size(), 3));
     std::vector<std::vector<std::string>> lines;
     lines.reserve(title.size());
@@ -88,7 +89,7 @@ Table list(const Comparison& comparison) {
   Table table({"", "median ", "spread ", "ratio", "word"});
   const Noise noise = noise_of(comparison);
   for (const Metric& metric : all_metrics(comparison)) {
-    table.add_note(metric.title);
+    table.add_note(printable(metric.title));
     const Standings all = standings(comparison, metric);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const Contender& contender = comparison.contenders[i];
@@ -141,9 +142,10 @@ std::string legend(const Comparison& comparison) {
 std::string comparison_table(const Comparison& comparison, std::size_t width) {
   const ComparisonPlan& plan = comparison.plan;
   const std::size_t text_width = std::min(width, kWidestText);
-  std::string result = paragraph(fmt::format("{}: {} {} after {} warm-up, interleaved", fmt::join(plan.program, " "),
-                                             plan.rounds, plan.rounds == 1 ? "round" : "rounds", plan.warmup_rounds),
-                                 text_width);
+  std::string result = paragraph(
+      fmt::format("{}: {} {} after {} warm-up, interleaved", printable(fmt::format("{}", fmt::join(plan.program, " "))),
+                  plan.rounds, plan.rounds == 1 ? "round" : "rounds", plan.warmup_rounds),
+      text_width);
   const Table columns = grid(comparison);
   result += "\n" + (columns.width() <= width ? columns : list(comparison)).text() + "\n";
   result += paragraph(legend(comparison), text_width) + proofs(comparison, text_width);

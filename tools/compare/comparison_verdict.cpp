@@ -8,6 +8,7 @@
 
 #include "compare/comparison_summary.h"
 #include "print/quantity.h"
+#include "text/printable.h"
 
 namespace snug::tool {
 
@@ -43,7 +44,8 @@ std::string loss(const Comparison& comparison, const Metric& metric,
     least = against.median;
     winner = comparison.contenders[i].allocator.name;
   }
-  return fmt::format("{:.0f}% {} than {} in {}", (1 / least - 1) * 100, worse_in(metric), winner, metric.title);
+  return fmt::format("{:.0f}% {} than {} in {}", (1 / least - 1) * 100, worse_in(metric), winner,
+                     printable(metric.title));
 }
 
 Tally tally(const Comparison& comparison, const Noise& noise) {

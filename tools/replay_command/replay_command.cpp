@@ -158,7 +158,7 @@ void ReplayCommand::add_outputs() {
                                   "Write it all as JSON to FILE; without FILE, to stdout (and the table to stderr)")
                      ->expected(0, 1)
                      ->default_str(kStandardOutput)
-                     ->type_name("[FILE]");
+                     ->type_name("[=FILE]");
 }
 
 ComparisonPlan ReplayCommand::comparison_plan() const {
@@ -206,6 +206,7 @@ int ReplayCommand::execute() const {
     if (!to_standard_output) expect_other_file(file_, json_file_);
     json.emplace(to_standard_output ? kStandardOutput : json_file_);
   }
+  if (!plot_file_.empty()) const OutputFile writable(plot_file_);  // the same of the picture
   const ReplayComparison replays = compare_replays(plan, comparison);
   const TickDetail detail = shows_sizes_   ? TickDetail::kSizes
                             : shows_ticks_ ? TickDetail::kOperations

@@ -83,6 +83,13 @@ std::optional<std::uint64_t> number_of(const std::string& text) {
   throw UserError(fmt::format("--check: '{}': {}; as in 'peak<200M,leaked<1M', of {}", limit, why, check_names()));
 }
 
+// With the exact number where the short one reads like the limit: "1.0 MiB (1048577)" is not within 1M.
+std::string text_beside(std::uint64_t value, std::uint64_t limit, const char* unit) {
+  std::string text = value_text(static_cast<double>(value), unit);
+  if (value != limit && text == value_text(static_cast<double>(limit), unit)) text += fmt::format(" ({})", value);
+  return text;
+}
+
 }  // namespace
 
 std::string check_names() {
@@ -126,7 +133,7 @@ std::vector<ReportCheck::Verdict> ReportCheck::judge(const HeapHistory& history,
     }
     Verdict verdict{.holds = holds(value, limit.relation, limit.value), .line = {}};
     verdict.line = fmt::format("{}: {} is {}, asked: {}{}", verdict.holds ? "ok" : "FAILED", measure.name,
-                               value_text(static_cast<double>(value), measure.unit), measure.name, limit.text);
+                               text_beside(value, limit.value, measure.unit), measure.name, limit.text);
     const auto less = [&measure](const OwnedSums& a, const OwnedSums& b) {
       return measure.of_function(a) < measure.of_function(b);
     };

@@ -112,7 +112,7 @@ ReportCommand::ReportCommand(CLI::App& app) {
               "Write all that the page shows as JSON to FILE; without FILE, to stdout, and the sentences to stderr")
           ->expected(0, 1)
           ->default_str(kStandardOutput)
-          ->type_name("[FILE]");
+          ->type_name("[=FILE]");
   check_option_ = command_
                       ->add_option("--check", limits_,
                                    "Limits that it has to keep, instead of sentences: <, <=, > or >= a number, of "

@@ -133,7 +133,7 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
                                   "FILE to stdout, and the table to stderr")
                      ->expected(0, 1)
                      ->default_str(kStandardOutput)
-                     ->type_name("[FILE]");
+                     ->type_name("[=FILE]");
 }
 
 void RunCommand::refuse_options_without_comparison() const {

@@ -81,7 +81,7 @@ void cut_trace(TraceInput& input, TraceOutput& output, const TraceMoment& from, 
     output.add(event);
   }
   if (has_begun) return;
-  throw UserError(fmt::format("{}: it ends before --from: its last event is at {} s", printable(input.path()),
+  throw UserError(fmt::format("{}: it ends before --from: its last event is at {:.10g} s", printable(input.path()),
                               seconds_of(before.last_time())));
 }
 
