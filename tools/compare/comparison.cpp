@@ -52,6 +52,8 @@ Command command_for(const ComparisonPlan& plan, const Contender& contender, cons
     command.output = folder / "output";
   } else if (!plan.show_output) {
     command.output = "/dev/null";
+  } else {
+    command.output_to_errors = plan.output_to_errors;
   }
   if (!plan.show_output) command.errors = folder / "errors";
   return command;

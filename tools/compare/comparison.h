@@ -29,6 +29,7 @@ struct ComparisonPlan {
   double time_limit = 0;  // seconds; 0: none
   std::uint64_t min_served = 1;
   bool show_output = false;
+  bool output_to_errors = false;  // what is shown of the program's output: JSON is on the tool's own
   bool check_output = false;
 };
 

@@ -53,6 +53,7 @@ void execute(const Command& command, const HeldSignals& signals, char* const* ar
   if (!redirect(command.input, STDIN_FILENO, O_RDONLY)) return;
   if (!redirect(command.output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC)) return;
   if (!redirect(command.errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC)) return;
+  if (command.output_to_errors && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return;
   std::signal(SIGCHLD, child_signal);
   sigprocmask(SIG_SETMASK, &signals.original(), nullptr);
   execvpe(arguments[0], arguments, variables);

@@ -25,6 +25,7 @@ struct Command {
   std::string input;  // file for standard input; empty: ours. The same for the next two.
   std::string output;
   std::string errors;
+  bool output_to_errors = false;  // standard output is standard error: where ours has what programs read
   ProcessGroup group = ProcessGroup::kShared;
   HugePages huge_pages = HugePages::kAllowed;
   std::optional<rlimit> open_files = {};  // how many the program may have; as many as we unless given

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
 
 #include "config/configuration.h"
 #include "library/snug_library.h"
@@ -13,6 +17,7 @@
 #include "print/output_file.h"
 #include "print/people_text.h"
 #include "print/say.h"
+#include "process/child_process.h"
 #include "process/passed_signals.h"
 #include "process/temporary_folder.h"
 #include "profile_command/profile_table.h"
@@ -44,6 +49,16 @@ elsewhere code without them (-fno-omit-frame-pointer turns them on) is told by i
 looked up by llvm-symbolizer or addr2line. Each process writes its own profile; shown is that of the program itself.
 
 Exit status: the program's own; 126 or 127 if it cannot be executed. Of --show and --diff: 0, or 2 for wrong usage.)";
+
+const std::vector<int> kEndingSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+// Of the signals that are held back. One that has come ends the tool when they are held no more, and the folder and
+// unfinished files are gone.
+bool is_told_to_end() {
+  sigset_t pending;
+  sigpending(&pending);
+  return std::ranges::any_of(kEndingSignals, [&](int signal) { return sigismember(&pending, signal) == 1; });
+}
 
 bool is_number(const std::string& word) {
   return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
@@ -102,6 +117,7 @@ ProfileCommand::Files::Files(const ProfileCommand& command) {
 // The table first: it is there, even if a file cannot be written.
 void ProfileCommand::show(const HeapProfileFile& profile, PeopleText people, Files& files) const {
   const auto write = [](std::optional<OutputFile>& file, const std::string& text) {
+    if (is_told_to_end()) return;
     file->put(text);
     file->finish();
   };
@@ -124,6 +140,7 @@ int ProfileCommand::execute() const {
   if (reads || is_running) refuse_options_of_runs();
   if (is_running) return show_running(program_[0]);
   if (!reads) return run_program();
+  const HeldSignals signals(kEndingSignals);
   // The word behind BEFORE is where a program would stand.
   HeapProfileFile profile(shown_.empty() ? program_[0] : shown_);
   if (!compared_.empty()) profile.subtract(HeapProfileFile(compared_));
@@ -150,6 +167,7 @@ bool ProfileCommand::is_output_taken() const {
 int ProfileCommand::show_running(const std::string& word) const {
   const auto process = process_number(word);
   const std::string written = LiveProcess(process).ask(ControlCommand::kProfileWrite);
+  const HeldSignals signals(kEndingSignals);
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "profile.pb").string();
   write_output(file, written);
@@ -162,6 +180,7 @@ int ProfileCommand::show_running(const std::string& word) const {
 int ProfileCommand::run_program() const {
   int status = 0;
   {
+    std::optional<HeldSignals> signals;  // looking up names takes long, and the folder has to go behind it
     const TemporaryFolder folder;
     Command command{program_, Environment::current(), "", "", ""};
     command.environment.preload(find_snug_library(library_));
@@ -170,7 +189,9 @@ int ProfileCommand::run_program() const {
     if (!configuration_.empty()) command.environment.configure_snug(configuration_);
     command.environment.configure_snug("profile:" + distance_ + ",profile_out:" + (folder.path() / "%p.pb").string());
     Files files(*this);
+    command.output_to_errors = is_output_taken();
     const EndedProgram ended = run_passing_signals(command);
+    signals.emplace(kEndingSignals);
     status = ended.status;
     const auto file = folder.path() / fmt::format("{}.pb", ended.pid);
     if (std::filesystem::exists(file)) {

@@ -37,19 +37,21 @@ std::string report_text(const std::vector<nlohmann::json>& processes, pid_t prog
 
 int run_with_report(Command command, ProcessRows rows, OutputFile* json) {
   int status = 0;
+  std::vector<nlohmann::json> processes;
   {
     const TemporaryFolder folder;
     const auto report = folder.path() / "report";
     command.environment.configure_snug("report:" + report.string());
     const EndedProgram ended = run_passing_signals(command);
     status = ended.status;
-    auto processes = read_reports(report);
+    processes = read_reports(report);
     sort_by_allocated(processes);
     say("{}", report_text(processes, ended.pid, rows));
-    if (json != nullptr) {
-      json->put(json_text(nlohmann::json(processes), 2) + "\n");
-      json->finish();
-    }
+  }
+  // Behind the folder: a reader that goes away ends the tool here, and would leave the folder.
+  if (json != nullptr) {
+    json->put(json_text(nlohmann::json(processes), 2) + "\n");
+    json->finish();
   }
   if (WIFSIGNALED(status)) end_by_signal(WTERMSIG(status));
   return WEXITSTATUS(status);

@@ -130,7 +130,8 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
   json_option_ = command_
                      ->add_option("--json", json_file_,
                                   "Write the comparison, or the report, as JSON to FILE; without\n"
-                                  "FILE to stdout, and the table to stderr")
+                                  "FILE to stdout, and the table, and what --show-output shows,\n"
+                                  "to stderr")
                      ->expected(0, 1)
                      ->default_str(kStandardOutput)
                      ->type_name("[=FILE]");
@@ -185,6 +186,7 @@ int RunCommand::execute_comparison(const std::string& library) const {
                       .check_output = check_output_};
   std::optional<OutputFile> json = json_file();
   const bool to_standard_output = json && json->is_standard_output();
+  plan.output_to_errors = to_standard_output;
   const Comparison comparison = compare(plan);
   const std::size_t width = terminal_width(to_standard_output ? STDERR_FILENO : STDOUT_FILENO);
   PeopleText people(to_standard_output);
