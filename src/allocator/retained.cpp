@@ -17,13 +17,14 @@ constexpr size_t kTimesInUse = 4;
 
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
   const auto is_set = [set_keys](size_t key) { return has_key(set_keys, key); };
-  const auto bounded = [=](size_t key, size_t bytes, size_t times = 1) {
-    return is_set(key) ? bytes : min(bytes * times, memory / kPartKept);
+  // What is set, or by default `most`, within the part.
+  const auto bounded = [=](size_t key, size_t set, size_t most) {
+    return is_set(key) ? set : min(most, memory / kPartKept);
   };
-  const auto by_age = [=](size_t key, size_t bytes) { return is_set(key) ? bytes : memory / kPartKept; };
-  return {{bounded(kRetain, config.retain), by_age(kRetain, config.retain)},
-          bounded(kRetain, config.retain, kTimesInUse),
-          {bounded(kRetainLarge, config.retain_large), by_age(kRetainLarge, config.retain_large)},
+  const size_t pages = config.retain, large = config.retain_large;
+  return {{bounded(kRetain, pages, pages), bounded(kRetain, pages, SIZE_MAX)},
+          bounded(kRetain, pages, pages * kTimesInUse),
+          {bounded(kRetainLarge, large, large), bounded(kRetainLarge, large, SIZE_MAX)},
           config.cache,
           is_set(kCache) ? SIZE_MAX : memory / kPartInCaches};
 }

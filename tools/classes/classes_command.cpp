@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -143,11 +142,7 @@ void ClassesCommand::add_fit() {
 
 int ClassesCommand::execute() const {
   if (json_ && leads_to_output(map_file_)) throw both_on_standard_output();
-  std::error_code none;
-  const auto place = [&none](const std::string& file) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(file, none), none);
-  };
-  if (!map_file_.empty() && !plot_.empty() && place(map_file_) == place(plot_))
+  if (!map_file_.empty() && !plot_.empty() && names_one_file(map_file_, plot_))
     throw UserError(fmt::format("-o and --plot name one file, '{}'", printable(plot_)));
   const int status = fit_command_->parsed() ? fit_map() : show();
   // Behind a long table, and not on standard output, which may be JSON.

@@ -106,6 +106,14 @@ bool leads_to_output(const std::string& path) {
   return path == kStandardOutput || kind == S_IFREG || kind == S_IFIFO || kind == S_IFSOCK;
 }
 
+bool names_one_file(const std::string& path, const std::string& other) {
+  std::error_code none;
+  const auto place = [&none](const std::string& of) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(of, none), none);
+  };
+  return place(path) == place(other) || std::filesystem::equivalent(path, other, none);
+}
+
 UserError both_on_standard_output() { return UserError("-o - and --json both write to standard output"); }
 
 OutputFile::OutputFile(const std::string& path, Readers readers) : path_(path), file_(stdout) {

@@ -17,6 +17,9 @@ inline constexpr const char* kStandardOutput = "-";  // as a path
 // True if what is written there is standard output's: "-", or a file, pipe or socket that this is too, as of
 // /dev/stdout.
 bool leads_to_output(const std::string& path);
+// True if the two lead to one place: by links, by another spelling, or as two names of one file. Neither has to be
+// there.
+bool names_one_file(const std::string& path, const std::string& other);
 // To be thrown where what -o writes and JSON would be one text.
 UserError both_on_standard_output();
 

@@ -306,9 +306,8 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   const std::string file = folder ? (folder->path() / "leaks.trace").string() : file_;
   std::error_code none;
   const bool is_device = fs::exists(file, none) && !fs::is_regular_file(file, none);
-  const auto place = [&none](const std::string& path) { return fs::weakly_canonical(fs::absolute(path), none); };
-  const bool is_one_file = json_file_ != kStandardOutput && !json_file_.empty() && !is_device &&
-                           (place(json_file_) == place(file) || fs::equivalent(json_file_, file, none));
+  const bool is_one_file =
+      json_file_ != kStandardOutput && !json_file_.empty() && !is_device && names_one_file(json_file_, file);
   // A recording that is called - is a file.
   if (is_one_file || (leads_to_output(json_file_) && leads_to_output(fs::absolute(file, none).string())))
     throw UserError(fmt::format("-o and --json name one file, '{}'", printable(file)));

@@ -182,8 +182,7 @@ void ReportCommand::expect_outputs() const {
       throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   }
   if (!against_.empty()) TraceInput(against_, Telling::kNothing, against_process_);
-  if (!json_file_.empty() && fs::weakly_canonical(page_file_) == fs::weakly_canonical(json_file_) &&
-      json_file_ != kStandardOutput)
+  if (!json_file_.empty() && json_file_ != kStandardOutput && names_one_file(page_file_, json_file_))
     throw UserError(fmt::format("-o and --json name one file, '{}'", json_file_));
 }
 

@@ -48,10 +48,10 @@ Options of snug stand before the program; -- may stand between.
 
 A name with -nothp behind it runs without transparent huge pages: mimalloc-nothp.
 A program may measure itself: a JSON object {"load": {"value": 1.2, "unit": "op/s", "better": "higher"}} that it
-writes to the file $SNUG_FIGURES becomes a row of the table. Times and memory are compared whatever their units; a
-figure whose unit differs otherwise between runs is refused, and a run with one below 0 does not count.
+writes to the file $SNUG_FIGURES becomes a row of the table. Times and memory are compared whatever their units; snug
+refuses a figure with a unit that differs otherwise between runs, and does not count a run with one below 0.
 
-What a run leaves running in its process group is ended before the next, and said.
+What a run leaves running in its process group snug ends before the next, and says so.
 
 Exit status: the program's own; 126 or 127 if it cannot be executed. With --compare: 0; 1 if a run failed or was not
 served by its allocator, or if output or a figure's unit differs; 128 + the signal that stopped it.)";
