@@ -134,8 +134,10 @@ bool reaches_who_works() {
   return comes_true(works, kLongLooks);
 }
 
+// main's thread may be about to ask, and run again only when this one has allocated all that it does.
 void* run_while_refused(void*) {
   for (std::size_t i = 0; i < 1000; ++i) subject::free(made(100 * i));
+  comes_true([] { return threads_refused != 0; });
   refusing = false;
   for (std::size_t i = 0; i < 1000; ++i) subject::free(made(100 * i));
   return nullptr;
@@ -218,6 +220,7 @@ bool exit_soon() {
 // Stands before libc's, for snug too.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
                               void* argument) noexcept {
+  if (body != run_while_refused) usleep(300000);
   if (refusing.load() && body != run_while_refused) {
     ++threads_refused;
     return EAGAIN;
