@@ -25,10 +25,12 @@ endif()
 
 install(TARGETS ${snug_archives} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 # CMake strips programs and shared libraries alone; an archive keeps its symbols and loses what is for debuggers.
+set(snug_installed_libdir "\${CMAKE_INSTALL_PREFIX}")
+cmake_path(APPEND snug_installed_libdir "${CMAKE_INSTALL_LIBDIR}")
 foreach(archive ${snug_archives})
   install(CODE "if(CMAKE_INSTALL_DO_STRIP)
     execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug --enable-deterministic-archives
-                            \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${archive}>\"
+                            \"\$ENV{DESTDIR}${snug_installed_libdir}/$<TARGET_FILE_NAME:${archive}>\"
                     COMMAND_ERROR_IS_FATAL ANY)
   endif()" COMPONENT development)
 endforeach()
@@ -45,9 +47,18 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/snugConfigVersion.cmake C
 install(FILES ${PROJECT_BINARY_DIR}/snugConfig.cmake ${PROJECT_BINARY_DIR}/snugConfigVersion.cmake
         DESTINATION ${snug_cmake_dir} COMPONENT development)
 
-# The .pc files find the prefix from where they lie, so that an installation may be moved as a whole.
+# The .pc files find the prefix from where they lie, so that an installation may be moved as a whole. Folders that are named by
+# absolute paths, as Nix and Guix do, stay where they are.
 file(RELATIVE_PATH snug_up_to_prefix /prefix/${snug_pkgconfig_dir} /prefix)
 string(REGEX REPLACE "/$" "" snug_up_to_prefix ${snug_up_to_prefix})
+set(snug_pc_prefix "\${pcfiledir}/${snug_up_to_prefix}")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(snug_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+endif()
+foreach(kind LIB INCLUDE)
+  set(snug_pc_${kind} "\${prefix}")
+  cmake_path(APPEND snug_pc_${kind} "${CMAKE_INSTALL_${kind}DIR}")
+endforeach()
 foreach(module snug snug-static)
   configure_file(cmake/${module}.pc.in ${PROJECT_BINARY_DIR}/${module}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${module}.pc DESTINATION ${snug_pkgconfig_dir} COMPONENT development)

@@ -130,6 +130,32 @@ class Installed(unittest.TestCase):
             self.assertEqual((process.returncode, entries(root)), (0, ["usr"]), process.stdout)
 
 
+class Configured(unittest.TestCase):
+    """What CMake makes of settings, with nothing built."""
+
+    def configure(self, *settings, **environment):
+        folder = Path(tempfile.mkdtemp(prefix="snug-configured-"))
+        self.addCleanup(shutil.rmtree, folder)
+        process = run(CMAKE, "-G", "Ninja", "-S", SOURCE, "-B", folder, "-DSNUG_BUILD_TOOLS=OFF", "-DSNUG_BUILD_BENCH=OFF", *settings,
+                      **environment)
+        self.assertEqual(process.returncode, 0, process.stdout)
+        return folder
+
+    def test_folders_may_be_named_by_absolute_paths(self):
+        folder = self.configure("-DSNUG_BUILD_SHARED=OFF", "-DCMAKE_INSTALL_PREFIX=/store/snug", "-DCMAKE_INSTALL_LIBDIR=/store/snug/lib",
+                                "-DCMAKE_INSTALL_INCLUDEDIR=/store/snug-dev/include")
+        (folder / "lib").mkdir(exist_ok=True)
+        for archive in ("libsnug.a", "libsnug_cell.a", "libsnug_cell_rt.a"):
+            shutil.copy(BUILD / "lib" / archive, folder / "lib")
+        root = folder / "root"
+        process = run(CMAKE, "--install", folder, "--component", "development", "--strip", DESTDIR=str(root))
+        self.assertEqual(process.returncode, 0, process.stdout)
+        self.assertNotIn(".debug_info", sections(root / "store/snug/lib/libsnug.a"))
+        for module in ("snug", "snug-static"):
+            lines = (root / f"store/snug/lib/pkgconfig/{module}.pc").read_text().splitlines()
+            self.assertEqual(lines[:3], ["prefix=/store/snug", "libdir=/store/snug/lib", "includedir=/store/snug-dev/include"])
+
+
 class Refused(unittest.TestCase):
     def expect_refusal(self, reason, *settings):
         with tempfile.TemporaryDirectory(prefix="snug-refused-") as folder:
