@@ -86,7 +86,7 @@ tidy: ## run clang-tidy over src/ and tools/
 install: ## install what is missing, build, and install under PREFIX (/usr/local), stripped; DESTDIR is kept
 	@scripts/setup build
 	@$(MAKE) --no-print-directory product
-	@cmake --install $(BUILD) --prefix "$(PREFIX)" --strip
+	@umask 022 && cmake --install $(BUILD) --prefix "$(PREFIX)" --strip # else root's may close new folders to others
 	@$(renew_linker_cache)
 
 uninstall: ## remove what the last make install has installed; DESTDIR as then

@@ -156,6 +156,22 @@ class Configured(unittest.TestCase):
             self.assertEqual(lines[:3], ["prefix=/store/snug", "libdir=/store/snug/lib", "includedir=/store/snug-dev/include"])
 
 
+class Made(unittest.TestCase):
+    def test_what_root_installs_everybody_may_enter(self):
+        """By make install, beside which stands a cmake that says under which umask it installs."""
+        with tempfile.TemporaryDirectory(prefix="snug-made-") as folder:
+            shutil.copy(SOURCE / "Makefile", folder)
+            for name, text in (("scripts/setup", ""), ("bin/cmake", 'if [ "$1" = --install ]; then umask; fi')):
+                file = Path(folder, name)
+                file.parent.mkdir()
+                file.write_text(f"#!/bin/sh\n{text}\n")
+                file.chmod(0o755)
+            path = f"{folder}/bin:{os.environ['PATH']}"
+            process = run("sh", "-c", 'umask 077; exec make --no-print-directory -C "$0" install', folder, PATH=path, DESTDIR="/nowhere",
+                          MAKEFLAGS="", MAKELEVEL="0")
+            self.assertEqual((process.returncode, process.stdout), (0, "0022\n"))
+
+
 class Refused(unittest.TestCase):
     def expect_refusal(self, reason, *settings):
         with tempfile.TemporaryDirectory(prefix="snug-refused-") as folder:
