@@ -1,8 +1,10 @@
 """An installation into a folder of its own: what it consists of, what is built on it, and that it goes without a trace. Systems for
 which there is none are told by a line."""
 
+import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -140,6 +142,14 @@ class Configured(unittest.TestCase):
                       **environment)
         self.assertEqual(process.returncode, 0, process.stdout)
         return folder
+
+    def test_whole_programs_are_compiled_without_it(self):
+        """By flags as distributions have them, and by CMake's own option."""
+        folder = self.configure("-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON", CFLAGS="-flto=auto", CXXFLAGS="-flto=auto")
+        commands = [entry["command"] for entry in json.loads((folder / "compile_commands.json").read_text())]
+        self.assertGreater(len(commands), 100)
+        self.assertIn("-flto", commands[0])
+        self.assertEqual({re.findall(r"-f(?:no-)?lto\b", command)[-1] for command in commands}, {"-fno-lto"})
 
     def test_folders_may_be_named_by_absolute_paths(self):
         folder = self.configure("-DSNUG_BUILD_SHARED=OFF", "-DCMAKE_INSTALL_PREFIX=/store/snug", "-DCMAKE_INSTALL_LIBDIR=/store/snug/lib",

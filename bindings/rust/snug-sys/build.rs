@@ -17,6 +17,7 @@ fn main() {
     if let Some(reason) = missing(&folder) {
         panic!("{reason}");
     }
+    compile_for_any_linker();
     let mut build = cc::Build::new();
     // By the C compiler: it takes the language from the file's name, and names no C++ library to the linker. Of GCC that takes
     // the part that compiles C++ (cc1plus), which is not in every package of the C compiler.
@@ -60,6 +61,18 @@ fn main() {
     }
     // For crates that include snug.h: DEP_SNUG_INCLUDE.
     println!("cargo:include={}", folder.display());
+}
+
+/// Distributions build with -flto, of which GCC makes objects that Rust's linker finds nothing in. What the environment says comes
+/// behind the flags of this script.
+fn compile_for_any_linker() {
+    for (name, flags) in env::vars_os() {
+        if let (Some(name), Some(flags)) = (name.to_str(), flags.to_str()) {
+            if name.contains("CFLAGS") {
+                env::set_var(name, format!("{flags} -fno-lto"));
+            }
+        }
+    }
 }
 
 /// Why there is no snug for such a target. `width` is of a pointer, in bits.

@@ -75,6 +75,7 @@ impl Copy {
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
             .env_remove("CARGO_BUILD_TARGET")
             .env("RUSTFLAGS", flags)
+            .env(format!("CFLAGS_{target}"), "-O2 -flto=auto")
             .env(format!("CC_{target}"), &script)
             .env(format!("AR_{target}"), "ar")
             .output()
@@ -100,6 +101,19 @@ fn a_program_is_static_for_musl_and_where_rustc_is_told() {
         let defines = words.contains("-DSNUG_STATIC");
         assert_eq!(defines, is_static, "{target} {flags}: {words}");
     }
+}
+
+#[test]
+fn flags_of_the_environment_do_not_leave_it_to_the_linker_to_compile() {
+    let (said, words) = Copy::with_source("whole").check(GNU, "", "exec cc \"$@\"");
+    let asked = words
+        .split_whitespace()
+        .filter(|word| word.starts_with("-f") && word.contains("lto"));
+    assert_eq!(
+        asked.collect::<Vec<_>>(),
+        ["-flto=auto", "-fno-lto"],
+        "{said}"
+    );
 }
 
 #[test]
