@@ -126,6 +126,24 @@ class WheelTest(unittest.TestCase):
 class Staged(unittest.TestCase):
     """What make_wheels takes of an installation, which needs no build."""
 
+    def test_a_wheel_that_cannot_be_finished_is_not_there(self):
+        with tempfile.TemporaryDirectory(prefix="snug-stage-") as folder:
+            script = runpy.run_path(str(SOURCE / "scripts/make_wheels"))["pack"].__globals__
+            wheels, program = Path(folder, "wheels"), Path(folder, "snug")
+            wheels.mkdir()
+            program.touch()
+            script |= {"WHEELS": wheels, "install": lambda target, stage: None, "staged_files": lambda stage: {"scripts/snug": program}}
+            with self.assertRaisesRegex(SystemExit, "a licence that the wheel has to carry"):
+                script["pack"](TARGET, Path(folder, "nowhere/zig"))
+            self.assertEqual(list(wheels.iterdir()), [])
+            script["licences"] = lambda compiler: {"LICENSE": Path(folder, "nowhere")}
+            with self.assertRaises(FileNotFoundError):
+                script["pack"](TARGET, Path(folder, "nowhere/zig"))
+            self.assertEqual(list(wheels.glob("*.whl")), [])
+            script["licences"] = lambda compiler: {}
+            wheel = script["pack"](TARGET, Path(folder, "nowhere/zig"))
+            self.assertEqual(list(wheels.iterdir()), [wheel])
+
     def test_names(self):
         with tempfile.TemporaryDirectory(prefix="snug-stage-") as folder:
             stage = Path(folder)
