@@ -8,9 +8,9 @@ set(CMAKE_C_COMPILER ${SNUG_ZIG} cc -target ${SNUG_TARGET})
 set(CMAKE_CXX_COMPILER ${SNUG_ZIG} c++ -target ${SNUG_TARGET})
 # CMake wants one program to make archives, and Zig's is a command of the compiler.
 foreach(language C CXX)
-  set(CMAKE_${language}_ARCHIVE_CREATE "${SNUG_ZIG} ar qc <TARGET> <LINK_FLAGS> <OBJECTS>")
-  set(CMAKE_${language}_ARCHIVE_APPEND "${SNUG_ZIG} ar q <TARGET> <LINK_FLAGS> <OBJECTS>")
-  set(CMAKE_${language}_ARCHIVE_FINISH "${SNUG_ZIG} ranlib <TARGET>")
+  set(CMAKE_${language}_ARCHIVE_CREATE "\"${SNUG_ZIG}\" ar qc <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_${language}_ARCHIVE_APPEND "\"${SNUG_ZIG}\" ar q <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_${language}_ARCHIVE_FINISH "\"${SNUG_ZIG}\" ranlib <TARGET>")
 endforeach()
 
 # Zig's linker does not know these options: what they do scripts/cross_build does afterwards.

@@ -143,6 +143,17 @@ class Configured(unittest.TestCase):
         self.assertEqual(process.returncode, 0, process.stdout)
         return folder
 
+    def test_the_cross_compiler_may_lie_below_a_name_with_a_space(self):
+        with tempfile.TemporaryDirectory(prefix="snug zig ") as place:
+            zig = Path(place, "zig")
+            # This machine's compiler in place of Zig's, which takes the target first.
+            zig.write_text('#!/bin/sh\nword=$1; shift\ncase $word in c*) shift 2 ;; esac\nexec "$word" "$@"\n')
+            zig.chmod(0o755)
+            folder = self.configure(f"-DCMAKE_TOOLCHAIN_FILE={SOURCE}/cmake/zig/toolchain.cmake", f"-DSNUG_ZIG={zig}",
+                                    "-DSNUG_TARGET=x86_64-linux-musl")
+            process = run(CMAKE, "--build", folder, "--target", "snug_cell")
+            self.assertEqual(process.returncode, 0, process.stdout)
+
     def test_whole_programs_are_compiled_without_it(self):
         """By flags as distributions have them, and by CMake's own option."""
         folder = self.configure("-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON", CFLAGS="-flto=auto", CXXFLAGS="-flto=auto")
