@@ -74,6 +74,22 @@ class Amalgamation(unittest.TestCase):
         self.assertEqual(process.returncode, 1)
         self.assertIn("src/os/fault.cpp: an unnamed namespace of src/os/clock.cpp has a 'twice' too", process.stdout)
 
+    def test_a_repository_is_left_alone(self):
+        """What builds the crate asks git while its user may be at work with it."""
+        tree = self.folder / "clone"
+        for name in ("src", "include"):
+            shutil.copytree(SOURCE / name, tree / name)
+        shutil.copy(SOURCE / "LICENSE", tree)
+        git = ("git", "-C", tree, "-c", "user.name=test", "-c", "user.email=test@localhost")
+        for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "--message=all")):
+            self.expect(*git, *words)
+        os.utime(tree / "src/layers.txt", (1e9, 1e9))  # of which git has another time
+        before = (tree / ".git/index").read_bytes()
+        self.amalgamate(self.folder / "of_clone", tree)
+        self.assertEqual((tree / ".git/index").read_bytes(), before)
+        commit = self.expect(*git, "rev-parse", "HEAD").strip()
+        self.assertIn(f", commit {commit}\n", (self.folder / "of_clone/snug.cpp").read_text())
+
     def test_each_compiler_makes_the_library_of_it(self):
         for name, compiler in compilers().items():
             with self.subTest(compiler=name):
