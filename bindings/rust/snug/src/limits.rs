@@ -146,7 +146,17 @@ where
 /// not drop it beneath a lock that the closure waits for. A closure, this one or another, may drop it: then threads may still be
 /// in it, and it goes when the next callback is dropped outside of any closure, which waits for it in the same way. It must not be
 /// dropped in a callback that was set by [`snug_sys::snug_on_pressure`] itself.
+///
+/// One that is not kept is gone at once, of which the compiler warns:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # fn main() {
+/// snug::on_pressure(snug::Levels::ALL, |_| false).unwrap();
+/// # }
+/// ```
 #[derive(Debug)]
+#[must_use = "the closure is called no more when this is dropped"]
 pub struct OnPressure {
     closure: Closure,
 }
