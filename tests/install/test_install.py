@@ -143,6 +143,19 @@ class Configured(unittest.TestCase):
         self.assertEqual(process.returncode, 0, process.stdout)
         return folder
 
+    def test_goes_from_below_the_working_folder(self):
+        """Where the prefix is no absolute path."""
+        folder = self.configure("-DSNUG_BUILD_SHARED=OFF")
+        self.copy_archives(folder)
+        place = folder / "place"
+        place.mkdir()
+        for words in (("--install", folder, "--prefix", "image/usr"),
+                      (f"-DMANIFEST={folder}/install_manifest.txt", f"-DMADE_FOLDERS={folder}/install_folders.txt", "-P",
+                       SOURCE / "cmake/uninstall.cmake")):
+            process = run("sh", "-c", 'cd "$0" && exec "$@"', place, CMAKE, *words)
+            self.assertEqual(process.returncode, 0, process.stdout)
+        self.assertEqual(entries(place), [])
+
     def test_the_cross_compiler_may_lie_below_a_name_with_a_space(self):
         with tempfile.TemporaryDirectory(prefix="snug zig ") as place:
             zig = Path(place, "zig")
@@ -162,12 +175,16 @@ class Configured(unittest.TestCase):
         self.assertIn("-flto", commands[0])
         self.assertEqual({re.findall(r"-f(?:no-)?lto\b", command)[-1] for command in commands}, {"-fno-lto"})
 
-    def test_folders_may_be_named_by_absolute_paths(self):
-        folder = self.configure("-DSNUG_BUILD_SHARED=OFF", "-DCMAKE_INSTALL_PREFIX=/store/snug", "-DCMAKE_INSTALL_LIBDIR=/store/snug/lib",
-                                "-DCMAKE_INSTALL_INCLUDEDIR=/store/snug-dev/include")
+    def copy_archives(self, folder):
+        """Of the build, as if they had been built here."""
         (folder / "lib").mkdir(exist_ok=True)
         for archive in ("libsnug.a", "libsnug_cell.a", "libsnug_cell_rt.a"):
             shutil.copy(BUILD / "lib" / archive, folder / "lib")
+
+    def test_folders_may_be_named_by_absolute_paths(self):
+        folder = self.configure("-DSNUG_BUILD_SHARED=OFF", "-DCMAKE_INSTALL_PREFIX=/store/snug", "-DCMAKE_INSTALL_LIBDIR=/store/snug/lib",
+                                "-DCMAKE_INSTALL_INCLUDEDIR=/store/snug-dev/include")
+        self.copy_archives(folder)
         root = folder / "root"
         process = run(CMAKE, "--install", folder, "--component", "development", "--strip", DESTDIR=str(root))
         self.assertEqual(process.returncode, 0, process.stdout)
