@@ -128,7 +128,7 @@ SNUG_EXPORT int snug_heap_get_stats(snug_heap* heap, snug_heap_stats* stats) {
   *stats = {};
   stats->blocks_in_use = figures.blocks;
   stats->bytes_in_use = figures.in_use;
-  stats->bytes_held = figures.held;
+  stats->bytes_held = min(figures.held, figures.peak_held);  // more is about to be made, and may be refused
   stats->bytes_cached = figures.cached;
   stats->peak_held = figures.peak_held;
   stats->limit = figures.limit;

@@ -114,7 +114,6 @@ bool UserHeap::hold(size_t bytes) {
   was_at_limit_ = bytes > limits_.most || held_ > limits_.most - bytes;
   if (was_at_limit_) return false;
   held_ += bytes;
-  peak_held_ = max(peak_held_, held_);
   soft_limit_.note(held_);
   return true;
 }
@@ -143,6 +142,7 @@ bool UserHeap::resize(HeapLarge* large, size_t bytes) {
   if (bytes < before) let_go(before - bytes);
   large->bytes = bytes;
   large_bytes_ += bytes - before;
+  note_peak();
   return true;
 }
 
@@ -237,6 +237,7 @@ Slab* UserHeap::make_slab(size_t size_class, PageCount pages) {
   set_slab(*span, record);
   ++bin.slabs;
   slab_bytes_ += pages.bytes();
+  note_peak();
   end_of_classes_ = max(end_of_classes_, static_cast<uint32_t>(size_class + 1));
   bin.partial.push_front(&slab);
   return &slab;

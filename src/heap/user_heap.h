@@ -11,6 +11,7 @@
 //   per class:   slabs == those in its two lists;   full slabs have no block to give;   an empty one is alone in the
 //                list of partial ones
 //   held_ == slab_bytes_ + large_bytes_ + bytes of large blocks that are about to be made
+//   peak_held_ == the most of slab_bytes_ + large_bytes_ so far: what was about to be made may have been refused
 //   in a region:   held_ == the bytes of its pages that are taken
 //
 // A heap in a region (heap/heap_region.h) has all of its slabs and large blocks there, and the span store none of them.
@@ -136,6 +137,7 @@ class alignas(kCacheLine) UserHeap {
     larges_.push_front(large);
     large_bytes_ += large->bytes;
     ++large_blocks_;
+    note_peak();
   }
   // Its bytes are still counted, but in a region: there its pages are free at once.
   void remove(HeapLarge* large) SNUG_REQUIRES(lock_) {
@@ -224,6 +226,7 @@ class alignas(kCacheLine) UserHeap {
   void give_spans(SpanBatch& batch) SNUG_REQUIRES(lock_);
   char* start_of(const Span& span) const SNUG_REQUIRES(lock_);
   void set_slab(const Span& span, HeapSlab* slab) SNUG_REQUIRES(lock_);
+  void note_peak() SNUG_REQUIRES(lock_) { peak_held_ = max(peak_held_, slab_bytes_ + large_bytes_); }
   bool is_visited() const SNUG_REQUIRES(lock_) { return visitor_ != 0; }
   HeapSlab* slab_at(const void* address) const SNUG_REQUIRES(lock_);
   Span* take_apart(Slab& slab) SNUG_REQUIRES(lock_);

@@ -51,6 +51,7 @@ const char* UserHeap::check() const {
     return "user heap: the sum of large blocks is wrong";
   if (region_.is_there() && region_.bytes_taken() != held_)
     return "user heap: the pages of its region that are taken are not those held";
+  if (slab_bytes + large_bytes > peak_held_) return "user heap: it has held more than its peak";
   return slab_bytes + large_bytes > held_ || held_ > limits_.most ? "user heap: the bytes held are wrong" : nullptr;
 }
 

@@ -89,6 +89,19 @@ TEST_F(HeapPromisesTest, WhatGoesBackInHolesCountsAsPurged) {
   EXPECT_EQ(snug_heap_destroy(heap), 0);
 }
 
+TEST_F(HeapPromisesTest, WhatTheOsRefusesIsInNoPeak) {
+  const Block block = make(heap_, kMiB, 1);
+  const snug_heap_stats before = stats_of(heap_);
+  for (const size_t size : {size_t{1} << 50, size_t{1} << 60, SIZE_MAX / 2 - kMiB}) {
+    EXPECT_EQ(snug_heap_malloc(heap_, size), nullptr);
+    EXPECT_EQ(snug_heap_aligned_alloc(heap_, kMiB, size), nullptr);
+    EXPECT_EQ(snug_heap_realloc(heap_, block.address, size), nullptr);
+  }
+  EXPECT_EQ(stats_of(heap_).bytes_held, before.bytes_held);
+  EXPECT_EQ(stats_of(heap_).peak_held, before.peak_held);
+  EXPECT_TRUE(destroy(block));
+}
+
 TEST_F(HeapPromisesTest, LimitsHoldWhereReallocMakesBlocksLonger) {
   for (size_t limit = 300 * kKiB + 123; limit < kMiB; limit += 37 * kKiB) {
     snug_heap* const heap = heap_with("limited", limit);
