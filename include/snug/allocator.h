@@ -68,9 +68,12 @@ class Allocator {
   void deallocate(T* memory, std::size_t count) noexcept {
     HeapSource::deallocate(memory, count * sizeof(T), alignof(T));
   }
-
-  friend constexpr bool operator==(const Allocator&, const Allocator&) noexcept { return true; }
 };
+// Of any two types of elements, as the standard asks of allocators.
+template <class T, class U>
+constexpr bool operator==(const Allocator<T>&, const Allocator<U>&) noexcept {
+  return true;
+}
 
 // The pool of all elements of one size and alignment. The pool's type is part of its name, so that files with different
 // checks do not use each other's pool.
@@ -113,8 +116,6 @@ class PoolAllocator {
       HeapSource::deallocate(memory, count * sizeof(T), alignof(T));
   }
 
-  friend constexpr bool operator==(const PoolAllocator&, const PoolAllocator&) noexcept { return true; }
-
   // The pool of all single elements of this size and alignment. A container's nodes are of another type.
   using SharedPool = Pool<void, Threads, Checks>;
   static SharedPool& pool() noexcept {
@@ -123,5 +124,9 @@ class PoolAllocator {
     return shared_pool<SharedPool, sizeof(T), alignof(T)>.pool;
   }
 };
+template <class T, class U, PoolThreads Threads, PoolChecks Checks>
+constexpr bool operator==(const PoolAllocator<T, Threads, Checks>&, const PoolAllocator<U, Threads, Checks>&) noexcept {
+  return true;
+}
 
 }  // namespace snug

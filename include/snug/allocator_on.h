@@ -100,11 +100,15 @@ class AllocatorOn {
   }
 
   Heap& heap() const noexcept { return *heap_; }
-  friend constexpr bool operator==(const AllocatorOn& a, const AllocatorOn& b) noexcept { return a.heap_ == b.heap_; }
 
  private:
   Heap* heap_;
 };
+// Of any two types of elements, as the standard asks of allocators.
+template <class T, class U, AllocatableHeap Heap>
+constexpr bool operator==(const AllocatorOn<T, Heap>& a, const AllocatorOn<U, Heap>& b) noexcept {
+  return &a.heap() == &b.heap();
+}
 
 // `upstream` serves requests that the kind of heap cannot serve; if the heap is full, the request throws.
 template <AllocatableHeap Heap>

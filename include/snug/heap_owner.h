@@ -182,12 +182,14 @@ class OwnHeapAllocator {
   void deallocate(T* memory, std::size_t) noexcept { snug_free(memory); }
 
   [[nodiscard]] constexpr snug_heap* heap() const noexcept { return heap_; }
-  friend constexpr bool operator==(const OwnHeapAllocator& a, const OwnHeapAllocator& b) noexcept {
-    return a.heap_ == b.heap_;
-  }
 
  private:
   snug_heap* heap_;
 };
+// Of any two types of elements, as the standard asks of allocators.
+template <class T, class U>
+constexpr bool operator==(const OwnHeapAllocator<T>& a, const OwnHeapAllocator<U>& b) noexcept {
+  return a.heap() == b.heap();
+}
 
 }  // namespace snug

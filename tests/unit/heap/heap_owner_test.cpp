@@ -192,6 +192,8 @@ TEST_F(HeapAllocatorTest, IsEqualOnOneHeap) {
   const OwnHeapAllocator<long> rebound(one);
   EXPECT_EQ(one, same);
   EXPECT_EQ(OwnHeapAllocator<int>(rebound), one);
+  EXPECT_EQ(rebound, one);
+  EXPECT_NE(rebound, OwnHeapAllocator<int>(second));
   EXPECT_NE(one, OwnHeapAllocator<int>(second));
   EXPECT_EQ(one.heap(), first.get());
 }

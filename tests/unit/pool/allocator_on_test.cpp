@@ -99,6 +99,8 @@ TEST(AllocatorOn, IsEqualOnOneHeap) {
   AllocatorOn<int, Pool<>> a(one), b(other);
   EXPECT_TRUE(a == (AllocatorOn<int, Pool<>>(AllocatorOn<long, Pool<>>(one))));
   EXPECT_FALSE(a == b);
+  EXPECT_TRUE((a == AllocatorOn<long, Pool<>>(one)));
+  EXPECT_TRUE((a != AllocatorOn<long, Pool<>>(other)));
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ static_assert(std::allocator_traits<PoolAllocator<int>>::is_always_equal::value)
 static_assert(std::is_empty_v<Allocator<int>> && std::is_empty_v<PoolAllocator<int>>);
 static_assert(std::is_same_v<std::allocator_traits<PoolAllocator<int, SingleThread>>::rebind_alloc<long>,
                              PoolAllocator<long, SingleThread>>);
+static_assert(Allocator<int>() == Allocator<long>() && !(Allocator<int>() != Allocator<long>()));
+static_assert(PoolAllocator<int>() == PoolAllocator<long>() && !(PoolAllocator<int>() != PoolAllocator<long>()));
+static_assert(Allocator<int>() == Allocator<int>() && PoolAllocator<int>() == PoolAllocator<int>());
 
 TEST(Allocator, ServesContainers) {
   snug_stats before{};
