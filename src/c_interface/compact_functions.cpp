@@ -225,7 +225,7 @@ SNUG_EXPORT size_t snug_compact_get_stats_of(const snug_compact_heap* heap, size
     block = heap->pages.totals_of(bytes, of_class.pages);
   else
     block = heap->kind == Kind::kOne ? heap->fit.totals_of(bytes, of_class) : heap->cores.totals_of(bytes, of_class);
-  if (heap->kind == Kind::kDirect) of_class.pages.bytes_bound = SIZE_MAX;
+  if (heap->kind == Kind::kDirect && block != 0) of_class.pages.bytes_bound = SIZE_MAX;
   tell_statistics(of_class, stats);
   return block;
 }

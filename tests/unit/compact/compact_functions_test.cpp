@@ -98,6 +98,15 @@ TEST(CompactFunctionsTest, ADirectHeapFreesByAddress) {
   EXPECT_EQ(heap.stats().pages, 0u);
 }
 
+TEST(CompactFunctionsTest, ADirectHeapHasNoBoundOnlyWhereThereIsAClass) {
+  CompactHeapFixture heap({.direct = 1});
+  snug_compact_stats stats;
+  EXPECT_NE(snug_compact_get_stats_of(heap, 100, &stats), 0u);
+  EXPECT_EQ(stats.bytes_bound, SIZE_MAX);
+  EXPECT_EQ(snug_compact_get_stats_of(heap, 40000, &stats), 0u);
+  EXPECT_EQ(stats.bytes_bound, 0u);
+}
+
 TEST(CompactFunctionsTest, AWalkComesByEveryBlock) {
   CompactHeapFixture heap;
   const auto handles = heap.fill(1000, 100);
