@@ -8,6 +8,7 @@
 #include "base/in_place.h"
 #include "c_interface/c_functions.h"
 #include "compact/c_heap.h"
+#include "heap/user_heaps.h"
 #include "os/clock.h"
 #include "snug/compact_heap_c.h"
 
@@ -17,7 +18,10 @@ namespace {
 
 using Kind = snug_compact_heap::Kind;
 
-void* allocate_record(size_t bytes) { return allocate_aligned(kCacheLine, bytes); }
+void* allocate_record(size_t bytes) {
+  const ScopePause pause;  // the compacting heap may outlive the heap of the thread's scope
+  return allocate_aligned(kCacheLine, bytes);
+}
 
 snug_compact_heap* create(const snug_compact_options& options) {
   if (is_wrong(options)) return refuse(EINVAL);

@@ -1,4 +1,6 @@
 // The C interface: what it refuses, and what it reports.
+#include <snug/heap.h>
+
 #include <cerrno>
 
 #include "compact_heap_fixture.h"
@@ -105,6 +107,24 @@ TEST(CompactFunctionsTest, ADirectHeapHasNoBoundOnlyWhereThereIsAClass) {
   EXPECT_EQ(stats.bytes_bound, SIZE_MAX);
   EXPECT_EQ(snug_compact_get_stats_of(heap, 40000, &stats), 0u);
   EXPECT_EQ(stats.bytes_bound, 0u);
+}
+
+// Its pages do not come from the scope's heap, and the records of these would end with it.
+TEST(CompactFunctionsTest, LeavesNothingInAScopesHeap) {
+  snug_heap* const request = snug_heap_create(nullptr);
+  snug_heap* const before = snug_heap_enter(request);
+  {
+    CompactHeapFixture heap({.sharing = SNUG_COMPACT_CORES});
+    const snug_handle handle = snug_compact_alloc(heap, 100, 0);
+    EXPECT_NE(handle, 0u);
+    EXPECT_NE(snug_compact_alloc(heap, 40000, 0), 0u);
+    SectionReader reader(heap);
+    snug_heap_stats stats;
+    snug_heap_get_stats(request, &stats);
+    EXPECT_EQ(stats.bytes_held, 0u);
+  }
+  snug_heap_leave(before);
+  EXPECT_EQ(snug_heap_destroy(request), 0);
 }
 
 TEST(CompactFunctionsTest, AWalkComesByEveryBlock) {
