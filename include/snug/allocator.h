@@ -26,7 +26,7 @@ namespace snug {
 template <class T>
 [[nodiscard]] T* allocate_on_heap(std::size_t count) {
   void* const memory = count <= std::numeric_limits<std::size_t>::max() / sizeof(T)
-                           ? HeapSource::allocate(count * sizeof(T), alignof(T))
+                           ? HeapMemory::allocate(count * sizeof(T), alignof(T))
                            : nullptr;
   if (memory == nullptr) throw_out_of_memory();
   return static_cast<T*>(memory);
@@ -66,7 +66,7 @@ class Allocator {
   // deallocate() takes any count from the requested to the returned one.
   [[nodiscard]] AllocatedArray<T> allocate_at_least(std::size_t count) { return allocate_at_least_on_heap<T>(count); }
   void deallocate(T* memory, std::size_t count) noexcept {
-    HeapSource::deallocate(memory, count * sizeof(T), alignof(T));
+    HeapMemory::deallocate(memory, count * sizeof(T), alignof(T));
   }
 };
 // Of any two types of elements, as the standard asks of allocators.
@@ -113,7 +113,7 @@ class PoolAllocator {
     if (count == 1)
       pool().deallocate(memory);
     else
-      HeapSource::deallocate(memory, count * sizeof(T), alignof(T));
+      HeapMemory::deallocate(memory, count * sizeof(T), alignof(T));
   }
 
   // The pool of all single elements of this size and alignment. A container's nodes are of another type.

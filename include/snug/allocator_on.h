@@ -87,7 +87,7 @@ class AllocatorOn {
     if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw_out_of_memory();
     const std::size_t bytes = count * sizeof(T);
     void* const memory = heap_serves(*heap_, bytes, alignof(T)) ? allocate_on(*heap_, bytes, alignof(T))
-                                                                : HeapSource::allocate(bytes, alignof(T));
+                                                                : HeapMemory::allocate(bytes, alignof(T));
     if (memory == nullptr) throw_out_of_memory();
     return static_cast<T*>(memory);
   }
@@ -96,7 +96,7 @@ class AllocatorOn {
     if (heap_serves(*heap_, bytes, alignof(T)))
       heap_->deallocate(memory);
     else
-      HeapSource::deallocate(memory, bytes, alignof(T));
+      HeapMemory::deallocate(memory, bytes, alignof(T));
   }
 
   Heap& heap() const noexcept { return *heap_; }

@@ -21,12 +21,12 @@ namespace snug {
 
 class HeapResource final : public std::pmr::memory_resource {
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    void* const memory = HeapSource::allocate(bytes, alignment);
+    void* const memory = HeapMemory::allocate(bytes, alignment);
     if (memory == nullptr) throw_out_of_memory();
     return memory;
   }
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
-    HeapSource::deallocate(memory, bytes, alignment);
+    HeapMemory::deallocate(memory, bytes, alignment);
   }
   // All HeapResources are the same heap, but without RTTI this cannot tell that another resource is one of them.
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }

@@ -17,6 +17,7 @@
 #include "snug/base/cpp20.h"
 #include "snug/base/extremes.h"
 #include "snug/base/seal.h"
+#include "snug/pool/source.h"
 #include "snug/snug.h"
 
 namespace snug {
@@ -43,7 +44,7 @@ class PoolBlockIndex {
   bool make_room_for(std::size_t block_bytes, EnterAll enter_all) noexcept {
     while (!has_room_for(block_bytes)) {
       const std::size_t capacity = capacity_for(block_bytes);
-      auto* const table = static_cast<Entry*>(snug_calloc(capacity, sizeof(Entry)));
+      auto* const table = make_table(capacity);
       if (table == nullptr) return has_room_for(block_bytes);
       // A callback at the process's limit (snug/limits.h) may have used the pool meanwhile.
       if (has_room_for(block_bytes) || capacity < capacity_for(block_bytes)) {
@@ -122,6 +123,10 @@ class PoolBlockIndex {
     uintptr_t seal;
   };
 
+  static Entry* make_table(std::size_t capacity) noexcept {
+    const OutsideScopes outside;
+    return static_cast<Entry*>(snug_calloc(capacity, sizeof(Entry)));
+  }
   std::size_t capacity_for(std::size_t block_bytes) const noexcept {
     return larger(kFewestEntries, std::bit_ceil(2 * (noted_ + granules(block_bytes))));
   }

@@ -9,12 +9,26 @@
 
 #include <cstddef>
 
+#include "snug/heap.h"
 #include "snug/snug.h"
 
 namespace snug {
 
-// Thread-safe.
-struct HeapSource {
+// While it lives the thread's malloc takes from its own heap, whichever heap's scope the thread is in (snug/heap.h).
+// For what may outlive such a heap.
+class OutsideScopes {
+ public:
+  OutsideScopes() noexcept : before_(snug_heap_enter(nullptr)) {}
+  ~OutsideScopes() { snug_heap_leave(before_); }
+  OutsideScopes(const OutsideScopes&) = delete;
+  OutsideScopes& operator=(const OutsideScopes&) = delete;
+
+ private:
+  snug_heap* before_;
+};
+
+// Memory as malloc's, and in a scope the scope's. Thread-safe.
+struct HeapMemory {
   static void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
     // malloc guarantees its own alignment for every size.
     return alignment <= kMallocAlignment ? snug_malloc(bytes) : snug_aligned_alloc(alignment, bytes);
@@ -28,6 +42,17 @@ struct HeapSource {
 
  private:
   static constexpr std::size_t kMallocAlignment = 16;
+};
+
+// The same for pools, and for what threads keep of them: they live on where a scope's heap ends. Thread-safe.
+struct HeapSource {
+  static void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    const OutsideScopes outside;
+    return HeapMemory::allocate(bytes, alignment);
+  }
+  static void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    HeapMemory::deallocate(block, bytes, alignment);
+  }
 };
 
 }  // namespace snug

@@ -1,5 +1,9 @@
 // Scopes: what a thread requests of malloc's family between snug_heap_enter and snug_heap_leave.
+#include <snug/allocator.h>
+#include <snug/pool.h>
+
 #include <atomic>
+#include <list>
 #include <thread>
 #include <vector>
 
@@ -131,6 +135,23 @@ TEST_F(HeapScopeTest, MallocsCacheServesAgainOnceTheScopeIsLeft) {
     EXPECT_EQ(process_stats().bytes_cached, 0u);  // other threads there are none
     snug_heap_leave(before);
   }
+}
+
+// Pools, and the caches that threads have of them, outlive the heap.
+TEST_F(HeapScopeTest, APoolThatGrowsTakesNothingFromTheHeap) {
+  struct Kind {
+    char bytes[344];
+  };
+  std::list<Kind, PoolAllocator<Kind>> list;
+  Pool<Kind, SingleThread, Checked> checked;
+  EXPECT_EQ(snug_heap_enter(heap_), nullptr);
+  for (int i = 0; i != 1000; ++i) list.emplace_back();
+  Kind* const kind = checked.construct();
+  EXPECT_EQ(stats_of(heap_).bytes_held, 0u);
+  snug_free(snug_malloc(100));  // the scope goes on
+  EXPECT_NE(stats_of(heap_).bytes_held, 0u);
+  snug_heap_leave(nullptr);
+  checked.destroy(kind);
 }
 
 }  // namespace
