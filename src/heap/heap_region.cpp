@@ -57,4 +57,14 @@ size_t HeapRegion::bytes_taken() const {
   return pages << kPageShift;
 }
 
+const char* HeapRegion::check() const {
+  for (size_t row = map_->first_free(first_, end_); row != end_;) {
+    const size_t row_end = map_->first_taken(row, end_);
+    for (unsigned power = 0; power != kPowers && (row_end - row) >> power != 0; ++power)
+      if (row < lowest_[power]) return "user heap: free pages of its region are passed by";
+    row = map_->first_free(row_end, end_);
+  }
+  return nullptr;
+}
+
 }  // namespace snug

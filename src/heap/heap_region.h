@@ -39,6 +39,8 @@ class HeapRegion {
   void end() { map_->disclaim(first_, end_); }
 
   size_t bytes_taken() const;
+  // Null, or the broken part of the invariant.
+  const char* check() const;
 
  private:
   static constexpr unsigned kPowers = bit_width(kPagesPerChunk);  // up to a chunk's pages

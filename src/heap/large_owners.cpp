@@ -58,4 +58,15 @@ void LargeOwners::recycle(HeapLarge* record) {
   records_.recycle(record);
 }
 
+const char* LargeOwners::check() {
+  LockGuard guard(lock_);
+  size_t records = 0;
+  HeapLarge* const* const chains = chains_.load(kAcquire);
+  for (size_t i = 0; chains != nullptr && i != kChains; ++i)
+    for (const HeapLarge* record = chains[i]; record != nullptr; record = record->next)
+      if (&chain_of(record->start) != &chains[i] || ++records > size())
+        return "user heaps: a large block is in the wrong chain";
+  return records == size() ? nullptr : "user heaps: the count of large blocks is wrong";
+}
+
 }  // namespace snug

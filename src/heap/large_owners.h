@@ -43,6 +43,8 @@ class LargeOwners {
 
   bool empty() const { return size_.load(kRelaxed) == 0; }
   size_t size() const { return size_.load(kRelaxed); }
+  // Null, or the broken part of the invariant; the list of a heap is its holder's to compare.
+  const char* check();
   SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:

@@ -49,8 +49,10 @@ const char* UserHeap::check() const {
   }
   if (large_bytes != large_bytes_ || large_blocks != large_blocks_)
     return "user heap: the sum of large blocks is wrong";
-  if (region_.is_there() && region_.bytes_taken() != held_)
-    return "user heap: the pages of its region that are taken are not those held";
+  if (region_.is_there()) {
+    if (region_.bytes_taken() != held_) return "user heap: the pages of its region that are taken are not those held";
+    if (const char* broken = region_.check(); broken != nullptr) return broken;
+  }
   if (slab_bytes + large_bytes > peak_held_) return "user heap: it has held more than its peak";
   return slab_bytes + large_bytes > held_ || held_ > limits_.most ? "user heap: the bytes held are wrong" : nullptr;
 }

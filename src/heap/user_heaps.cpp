@@ -231,12 +231,16 @@ const char* UserHeaps::check() {
       if (broken == nullptr) broken = own->pages.check();
   }
   if (broken == nullptr) broken = slab_records_.check();
+  if (broken == nullptr) broken = larges_.check();
   if (broken == nullptr) broken = lists_.check([](const UserHeap& heap) { return !heap.is_ended(); });
   lists_.for_each([&](UserHeap& heap) {
     const Operation operation(*this, heap);
     if (broken == nullptr) broken = heap.check();
     for (const UserCache* cache = heap.caches().front(); cache != nullptr; cache = UserHeap::CacheList::next(cache))
       if (broken == nullptr && cache->heap() != &heap) broken = "user heaps: a cache is of another heap";
+    const auto any = [](const void*, size_t) { return true; };
+    for (const HeapLarge* large = heap.next_large(nullptr, any); large != nullptr; large = heap.next_large(large, any))
+      if (broken == nullptr && larges_.find(large->start) != large) broken = "user heaps: a large block is not known";
   });
   return broken;
 }

@@ -30,6 +30,9 @@ class Regions {
     region_.give(start, pages);
     set(RegionMap::page_of(start) - first_, pages, false);
   }
+  // The region is not told, as one that forgets a row would have it.
+  void give_unseen(char* start, size_t pages) { map_.set_taken(RegionMap::page_of(start), pages, false); }
+  const char* check() const { return region_.check(); }
   // Gives the row another length; that it then has.
   size_t resize(char* start, size_t pages, size_t new_pages) {
     const size_t page = RegionMap::page_of(start) - first_;
@@ -87,6 +90,20 @@ TEST(HeapRegionRows, AreTheFirstThatFit) {
       }
     }
   }
+}
+
+TEST(HeapRegionRows, AreNotPassedBy) {
+  Regions regions(131, 300);
+  char* const first = regions.take(4, 1);
+  char* const second = regions.take(4, 1);
+  EXPECT_NE(regions.take(8, 1), nullptr);
+  EXPECT_EQ(regions.check(), nullptr);
+  regions.give(first, 4);
+  EXPECT_EQ(regions.check(), nullptr);
+  EXPECT_EQ(regions.take(4, 1), first);
+  EXPECT_NE(regions.take(4, 1), nullptr);
+  regions.give_unseen(second, 4);
+  EXPECT_NE(regions.check(), nullptr);
 }
 
 }  // namespace
