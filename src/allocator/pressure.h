@@ -11,10 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/fixed_array.h"
 #include "base/lock.h"
 #include "snug/limits.h"
+#include "thread/thread_state.h"
 
 namespace snug {
 
@@ -55,6 +57,21 @@ class Pressure {
   Atomic<unsigned> levels_{0};  // for which there is a callback
   Atomic<uint64_t> asked_{0};
   Atomic<uint64_t> refused_{0};
+};
+
+// While it lives the calling thread asks no callback. For a request in the midst of another of snug's, which a callback
+// may want to use.
+class PressurePause {
+ public:
+  PressurePause() : asked_(exchange(thread_state.asked, kNone)) {}
+  ~PressurePause() { thread_state.asked = asked_; }
+  PressurePause(const PressurePause&) = delete;
+  PressurePause& operator=(const PressurePause&) = delete;
+
+ private:
+  static constexpr uint8_t kNone = Pressure::kMostCallbacks + 1;  // the name of no callback
+
+  const uint8_t asked_;
 };
 
 }  // namespace snug

@@ -3,6 +3,7 @@
 
 #include "allocator/allocator.h"
 #include "allocator/blocks.h"
+#include "allocator/pressure.h"
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/in_place.h"
@@ -19,7 +20,8 @@ namespace {
 using Kind = snug_compact_heap::Kind;
 
 void* allocate_record(size_t bytes) {
-  const ScopePause pause;  // the compacting heap may outlive the heap of the thread's scope
+  const ScopePause pause;     // the compacting heap may outlive the heap of the thread's scope
+  const PressurePause quiet;  // its locks are held, and a callback may free blocks of it
   return allocate_aligned(kCacheLine, bytes);
 }
 

@@ -1,7 +1,11 @@
 // The C interface: what it refuses, and what it reports.
 #include <snug/heap.h>
+#include <snug/limits.h>
+#include <snug/snug.h>
 
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 #include "compact_heap_fixture.h"
 
@@ -125,6 +129,35 @@ TEST(CompactFunctionsTest, LeavesNothingInAScopesHeap) {
   }
   snug_heap_leave(before);
   EXPECT_EQ(snug_heap_destroy(request), 0);
+}
+
+struct Shrinking {
+  snug_compact_heap* heap;
+  std::vector<snug_handle> handles;
+  size_t calls = 0;
+};
+int free_all(const snug_pressure*, void* argument) {
+  Shrinking& shrinking = *static_cast<Shrinking*>(argument);
+  ++shrinking.calls;
+  for (const snug_handle handle : shrinking.handles) snug_compact_free(shrinking.heap, handle);
+  return !std::exchange(shrinking.handles, {}).empty();
+}
+
+// It would run in the midst of the request: free blocks that the request moves, or wait for the request's own lock.
+TEST(CompactFunctionsTest, ACallbackRunsInNoRequest) {
+  CompactHeapFixture heap;
+  Shrinking shrinking{heap, {}};
+  shrinking.handles.reserve(100000);
+  ASSERT_EQ(snug_on_pressure(free_all, &shrinking, SNUG_PRESSURE_ALL), 0);
+  ASSERT_EQ(snug_set("soft_limit:8M"), 0);
+  for (int i = 0; i < 100000; ++i) shrinking.handles.push_back(snug_compact_alloc(heap, 200 + i % 100, 0));
+  EXPECT_EQ(shrinking.calls, 0u);
+  heap.expect_sound();
+  snug_free(snug_malloc(32 << 20));
+  EXPECT_NE(shrinking.calls, 0u);
+  heap.expect_sound();
+  EXPECT_EQ(snug_set("soft_limit:off"), 0);
+  EXPECT_EQ(snug_on_pressure(free_all, &shrinking, 0), 0);
 }
 
 TEST(CompactFunctionsTest, AWalkComesByEveryBlock) {
