@@ -49,12 +49,12 @@ struct snug_pressure {
  *
  * It runs in the thread that asks for memory, inside malloc, realloc and their like, never inside free, with whatever
  * locks the program holds there: a lock that it cannot do without it should only try. Several threads may be in it at
- * once. It may call anything of snug's, but use no pool that is Locked or ThreadCached (snug/pool.h), which may be in
- * the midst of its own request (a compacting heap calls none in its own requests); it is not called again inside
- * itself, where a request beyond the limit is refused at once. With SNUG_PRESSURE_STALL, and where a container is
- * followed sometimes with SNUG_PRESSURE_SOFT, it runs in a thread of snug's own. It must return (no longjmp, no
- * exception); one that returns other than 0 without end keeps the request from its end. Its malloc knows the scope of
- * the thread (snug_heap_enter). */
+ * once. It may call anything of snug's, but use no pool that is Locked or ThreadCached (snug/pool.h) and no
+ * Synchronized resource (snug/resource.h), which may be in the midst of its own request (a compacting heap calls none
+ * in its own requests); it is not called again inside itself, where a request beyond the limit is refused at once. With
+ * SNUG_PRESSURE_STALL, and where a container is followed sometimes with SNUG_PRESSURE_SOFT, it runs in a thread of
+ * snug's own. It must return (no longjmp, no exception); one that returns other than 0 without end keeps the request
+ * from its end. Its malloc knows the scope of the thread (snug_heap_enter). */
 typedef int (*snug_pressure_callback)(const struct snug_pressure* pressure, void* argument);
 
 /* Has `callback(…, argument)` called at such levels (SNUG_PRESSURE_... or'ed); at none if `levels` is 0: then it runs

@@ -178,15 +178,23 @@ class BasicPoolResource : public std::pmr::memory_resource {
     return rounded - 1 < options_.largest_required_pool_block && alignment <= ResourceClasses::kMostAlignment;
   }
 
-  // Makes the pool of one class only, so that a program which requests one size pays for one pool.
+  // Makes the pool of one class only, so that a program which requests one size pays for one pool. A callback of the
+  // upstream's (snug/limits.h) may have made either meanwhile.
   [[gnu::noinline]] void make_pool(std::size_t size_class) {
     if (pools_ == nullptr) {
-      pools_ = static_cast<Store**>(upstream_->allocate(classes() * sizeof(Store*), alignof(Store*)));
-      std::fill_n(pools_, classes(), nullptr);
+      auto** const pools = static_cast<Store**>(upstream_->allocate(classes() * sizeof(Store*), alignof(Store*)));
+      if (pools_ == nullptr) {
+        std::fill_n(pools, classes(), nullptr);
+        pools_ = pools;
+      } else {
+        upstream_->deallocate(pools, classes() * sizeof(Store*), alignof(Store*));
+      }
     }
+    if (pools_[size_class] != nullptr) return;
     const std::size_t size = ResourceClasses::size(size_class);
     const std::size_t most = std::min(options_.max_blocks_per_chunk * size + sizeof(PoolBlock), kMostChunk);
     void* const memory = upstream_->allocate(sizeof(Store), alignof(Store));
+    if (pools_[size_class] != nullptr) return upstream_->deallocate(memory, sizeof(Store), alignof(Store));
     pools_[size_class] =
         ::new (memory) Store(size, ResourceClasses::alignment(size_class),
                              PoolGrowth{std::min(kFirstChunk, most), most}, {}, UpstreamSource{upstream_});

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace snug {
@@ -32,6 +33,26 @@ class CountingResource : public std::pmr::memory_resource {
     bytes -= size;
     --blocks;
     heap_resource()->deallocate(memory, size, alignment);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+};
+
+// Takes an element of the resource whose upstream it is, as a callback at a limit may.
+class ReentrantResource : public std::pmr::memory_resource {
+ public:
+  std::pmr::memory_resource* downstream = nullptr;
+  CountingResource source;
+
+ private:
+  void* do_allocate(size_t size, size_t alignment) override {
+    if (std::pmr::memory_resource* const once = std::exchange(downstream, nullptr); once != nullptr) {
+      static_cast<void>(once->allocate(40, 8));
+      downstream = once;
+    }
+    return source.allocate(size, alignment);
+  }
+  void do_deallocate(void* memory, size_t size, size_t alignment) override {
+    source.deallocate(memory, size, alignment);
   }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 };
@@ -136,6 +157,18 @@ TEST(PoolResource, ReusesWhatWasDeallocated) {
   for (void* piece : pieces) resource.deallocate(piece, 40);
   for (void*& piece : pieces) piece = resource.allocate(40);
   EXPECT_EQ(upstream.bytes, bytes);
+}
+
+TEST(PoolResource, LosesNothingOfWhatItsUpstreamTakesOfIt) {
+  ReentrantResource upstream;
+  {
+    PoolResource resource(&upstream);
+    upstream.downstream = &resource;
+    for (size_t bytes : {40, 8, 400, 40, 9000}) EXPECT_NE(resource.allocate(bytes, 8), nullptr);
+    upstream.downstream = nullptr;
+  }
+  EXPECT_EQ(upstream.source.blocks, 0u);
+  EXPECT_EQ(upstream.source.bytes, 0u);
 }
 
 TEST(PoolResource, TellsTheOptionsInForce) {
