@@ -137,6 +137,7 @@ class HeapScope {
  public:
   explicit HeapScope(snug_heap* heap) noexcept : before_(snug_heap_enter(heap)) {}
   explicit HeapScope(const Heap& heap) noexcept : HeapScope(heap.get()) {}
+  explicit HeapScope(const Heap&&) = delete;  // it would end before the scope
   HeapScope(const HeapScope&) = delete;
   HeapScope& operator=(const HeapScope&) = delete;
   ~HeapScope() { snug_heap_leave(before_); }

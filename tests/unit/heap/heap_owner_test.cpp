@@ -184,6 +184,10 @@ TEST_F(HeapAllocatorTest, HonoursAlignmentsAndSizes) {
   EXPECT_TRUE(bytes.empty());
 }
 
+// A heap that ends before what is on it.
+static_assert(!std::is_constructible_v<HeapScope, Heap> && !std::is_constructible_v<OwnHeapAllocator<int>, Heap> &&
+              !std::is_constructible_v<OwnHeapResource, Heap>);
+
 TEST_F(HeapAllocatorTest, IsEqualOnOneHeap) {
   const Heap first;
   const Heap second;
