@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "snug/heap.h"
 #include "snug/snug.h"
 
 namespace snug {
@@ -12,7 +13,13 @@ struct SnugPages {
   static constexpr size_t kPageBytes = kBytes;
   static_assert(kBytes % 64 == 0 && kBytes != 0, "pages begin at cache lines");
 
-  static void* take(size_t bytes) { return snug_aligned_alloc(64, bytes); }
+  static void* take(size_t bytes) {
+    snug_heap* const before =
+        snug_heap_enter(nullptr);  // the heap whose scope the thread is in may end before the page
+    void* const page = snug_aligned_alloc(64, bytes);
+    snug_heap_leave(before);
+    return page;
+  }
   static void give(void* page, size_t) { snug_free(page); }
 };
 

@@ -1,5 +1,6 @@
 // Scopes: what a thread requests of malloc's family between snug_heap_enter and snug_heap_leave.
 #include <snug/allocator.h>
+#include <snug/cell_heap.h>
 #include <snug/pool.h>
 
 #include <atomic>
@@ -135,6 +136,16 @@ TEST_F(HeapScopeTest, MallocsCacheServesAgainOnceTheScopeIsLeft) {
     EXPECT_EQ(process_stats().bytes_cached, 0u);  // other threads there are none
     snug_heap_leave(before);
   }
+}
+
+TEST_F(HeapScopeTest, ACellHeapThatGrowsTakesNothingFromTheHeap) {
+  CellHeap<GrowingCellPolicy> cells;
+  EXPECT_EQ(snug_heap_enter(heap_), nullptr);
+  void* const block = cells.allocate(100);
+  EXPECT_NE(block, nullptr);
+  EXPECT_EQ(stats_of(heap_).bytes_held, 0u);
+  snug_heap_leave(nullptr);
+  cells.deallocate(block);
 }
 
 // Pools, and the caches that threads have of them, outlive the heap.
