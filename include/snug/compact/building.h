@@ -3,6 +3,7 @@
 
 #include "snug/base/cpp20.h"
 
+#include <cstddef>
 #include <cstdint>
 
 #include "snug/compact/basic_compact_heap.h"
@@ -11,10 +12,13 @@
 namespace snug {
 
 // The container may lie in a block itself, so a constructor that frees blocks could move the container away. Only one
-// that throws may free: the blocks of the members that it has made go, and the container is not read any more.
+// that throws may free: the blocks of the members that it has made go, and the container is not read any more. Nor may
+// one put elements into the container: the place of its own is chosen already.
 class Building {
  public:
-  explicit Building(CompactHeap& heap) noexcept : heap_(heap), forgiven_(heap.forgiven_) {
+  // `size` is the container's.
+  Building(CompactHeap& heap, const std::size_t& size) noexcept
+      : heap_(heap), size_(size), had_(size), forgiven_(heap.forgiven_) {
     ++heap.sections_;
     ++heap.building_;
   }
@@ -28,6 +32,8 @@ class Building {
     close();
     if (heap_.forgiven_ != forgiven_) [[unlikely]]
       die_of_compact_misuse("deallocate", heap_.heap_, "the constructor of an element has freed blocks, and gone on");
+    if (size_ != had_) [[unlikely]]
+      die_of_compact_misuse("Building", heap_.heap_, "the constructor of an element has changed its container");
   }
 
  private:
@@ -38,6 +44,8 @@ class Building {
   }
 
   CompactHeap& heap_;
+  const std::size_t& size_;
+  const std::size_t had_;
   const std::uint32_t forgiven_;
   bool is_open_ = true;
 };

@@ -125,7 +125,7 @@ class CompactMap {
     auto&& asked = as_asked(std::forward<Key>(key));
     const std::size_t hash = Hash()(asked);
     if (const Handle<Entry> found = locate(asked, hash)) {
-      Building building(heap());
+      Building building(heap(), size_);
       Replacement<V> made = replacement_of(std::forward<Arguments>(arguments)...);
       building.end();
       made.put_at(&heap().get(found)->value);
@@ -297,7 +297,7 @@ class CompactMap {
   Handle<Entry> add(std::size_t hash, Arguments&&... arguments) {
     Buckets spare(heap());  // freed last
     if (size_ == buckets_.size()) spare.resize(buckets_for(size_ + 1));
-    Building building(heap());
+    Building building(heap(), size_);
     const Handle<Entry> made = make_entry(hash, std::forward<Arguments>(arguments)...);
     building.end();
     const Section section(heap());

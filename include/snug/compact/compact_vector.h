@@ -5,7 +5,8 @@
 // The heap must live longer, and must not be moved. Calls that say "Moves" make every address in the heap stale,
 // elements' and iterators' included; the others may be made inside a section. A container may lie in a block itself:
 // steps that may move blocks come last in each function, when *this is not read any more. So elements are made inside a
-// section (snug/compact/building.h): their constructors may allocate in the heap, and may free only when they throw.
+// section (snug/compact/building.h): their constructors may allocate in the heap, may free only when they throw, and
+// must not change the container.
 //
 // A copy lies in the heap of its original, and an assignment takes over the heap of its source.
 #pragma once
@@ -88,7 +89,7 @@ class CompactVector {
       ::new (static_cast<void*>(place(*heap_, block, size_))) Object(std::forward<Arguments>(arguments)...);
       move_into(room);
     } else {
-      Building building(*heap_);
+      Building building(*heap_, size_);
       Replacement<Object> made(std::forward<Arguments>(arguments)...);
       building.end();
       move_into(room);
@@ -138,7 +139,7 @@ class CompactVector {
   // Replaces the element by another, made of the arguments: as CompactHeap::replace(). Moves as pop_back().
   template <class... Arguments>
   void replace(std::size_t index, Arguments&&... arguments) {
-    Building building(*heap_);
+    Building building(*heap_, size_);
     Replacement<T> made(std::forward<Arguments>(arguments)...);
     building.end();
     made.put_at(data() + index);
@@ -234,7 +235,7 @@ class CompactVector {
     make_room(count, room);
     move_into(room);
     Made made(*heap_, handle_, size_);
-    Building building(*heap_);
+    Building building(*heap_, size_);
     Object* next = count != 0 ? place(*heap_, handle_, size_) : nullptr;
     for (; count != 0; --count, ++made.last)
       make([&](const auto&... from) {

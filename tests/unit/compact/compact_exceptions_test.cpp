@@ -317,5 +317,31 @@ TEST(CompactHeapInARegionTest, ABoundThatCannotBeKeptIsRefused) {
   EXPECT_FALSE(is_told);
 }
 
+struct Recursive {
+  Recursive(CompactVector<Recursive>* vector, CompactMap<int, Recursive>* map) {
+    if (vector != nullptr) vector->emplace_back(nullptr, nullptr);
+    if (map != nullptr) map->try_emplace(2, nullptr, nullptr);
+  }
+  ~Recursive() {}
+  size_t number = 0;
+};
+
+}  // namespace
+template <>
+inline constexpr bool kTriviallyRelocatable<Recursive> = true;
+namespace {
+
+// Where the outer element was to go there is another by then, or no room any more.
+TEST_F(CompactExceptionsDeathTest, AnElementThatChangesItsContainerIsTold) {
+  CompactVector<Recursive> vector(heap);
+  vector.reserve(8);
+  while (vector.size() + 1 != vector.capacity()) vector.emplace_back(nullptr, nullptr);
+  EXPECT_DEATH(vector.emplace_back(&vector, nullptr), "an element has changed its container");
+  CompactMap<int, Recursive> map(heap);
+  map.reserve(8);
+  EXPECT_DEATH(map.try_emplace(1, nullptr, &map), "an element has changed its container");
+  EXPECT_EQ(heap.check(), nullptr);
+}
+
 }  // namespace
 }  // namespace snug
