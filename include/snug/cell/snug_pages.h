@@ -14,8 +14,7 @@ struct SnugPages {
   static_assert(kBytes % 64 == 0 && kBytes != 0, "pages begin at cache lines");
 
   static void* take(size_t bytes) {
-    snug_heap* const before =
-        snug_heap_enter(nullptr);  // the heap whose scope the thread is in may end before the page
+    snug_heap* const before = snug_heap_enter(nullptr);  // the heap of a scope may end sooner
     void* const page = snug_aligned_alloc(64, bytes);
     snug_heap_leave(before);
     return page;

@@ -37,7 +37,7 @@ class CountingResource : public std::pmr::memory_resource {
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 };
 
-// Takes an element of the resource whose upstream it is, as a callback at a limit may.
+// An upstream that takes an element of its resource, as a callback at a limit may.
 class ReentrantResource : public std::pmr::memory_resource {
  public:
   std::pmr::memory_resource* downstream = nullptr;
