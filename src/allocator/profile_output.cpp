@@ -12,6 +12,7 @@
 #include "base/system_call.h"
 #include "base/text.h"
 #include "os/clock.h"
+#include "os/held_signals.h"
 #include "os/process.h"
 #include "profile/pprof_file.h"
 
@@ -69,6 +70,7 @@ void write_profile_out() {
   if (allocator.config.profile_out[0] == 0 || !allocator.profile.has_been_on()) return;
   const LockGuard guard(output.lock);
   if (output.is_concluded) return;
+  const os::HeldWriteSignals held;
   const OutPath path = out_path(++output.files);
   OutPath draft = path;
   draft.add("~");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/system_call.h"
+#include "os/held_signals.h"
 
 namespace snug::os {
 namespace {
@@ -56,6 +57,7 @@ bool append_to_file(const char* path, const char* bytes, size_t count) {
   if (file < 0) return false;
   // Clears O_NONBLOCK: the write waits for a slow reader.
   system_call(SYS_fcntl, file, F_SETFL, O_APPEND);
+  const HeldWriteSignals held;
   // A pipe, or a disk that fills up, may take a part.
   size_t written = 0;
   while (written != count) {

@@ -10,7 +10,7 @@ namespace snug::os {
 const char* append_fault(const char* path);
 
 // Appends `count` bytes to the file `path` in one write, creating it. False if it cannot, as to a pipe without a
-// reader.
+// reader, of which no signal tells.
 bool append_to_file(const char* path, const char* bytes, size_t count);
 
 }  // namespace snug::os

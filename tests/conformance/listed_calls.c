@@ -54,6 +54,8 @@ static const struct {
               CALL(getrandom),
               CALL(faccessat2),
               CALL(rt_sigprocmask),
+              CALL(rt_sigpending),
+              CALL(rt_sigtimedwait),
               CALL(sched_getaffinity),
               CALL(faccessat),
               CALL(sched_setscheduler),

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -49,6 +50,15 @@ class Profiled(subprocess.Popen):
         _, said = self.communicate()
         assert self.returncode == 0, (self.returncode, said)
         return said
+
+
+def links_of(pid):
+    """The files that it has open."""
+    return [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+
+
+def state_of(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def held_in(file):
@@ -207,6 +217,44 @@ class ProfileFilesTest(unittest.TestCase):
         self.assertTrue(all(re.fullmatch(r"\d+\.\d+", name) for name in names), names)
         for name in names:
             held_in(Path(child.folder.name) / name)
+
+    def test_a_write_that_is_refused_at_exit_does_not_end_the_program(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+        child = Profiled("profile:64K", preexec_fn=limit)
+        child.say("hold 8")
+        self.assertRegex(child.end(), r"^snug: cannot write the heap profile to .*: error 27\n$")
+        self.assertEqual(child.files(), [])
+        with tempfile.TemporaryDirectory() as folder:
+            for conf in ("report", "served"):
+                file = Path(folder) / conf
+                child = Profiled(f"{conf}:{file}", out="", preexec_fn=limit)
+                self.assertEqual(child.end(), "")
+                self.assertLessEqual(file.stat().st_size, 16)
+            pipe = f"{folder}/pipe"
+            os.mkfifo(pipe)
+            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            with contextlib.suppress(BlockingIOError):
+                while os.write(writer, bytes(4096)):
+                    pass
+            child = Profiled(f"report:{pipe}", out="")
+            child.stdin.close()
+            while pipe not in links_of(child.pid) or state_of(child.pid) != "S":
+                time.sleep(0.01)
+            os.close(reader)
+            self.assertEqual(child.wait(), 0)
+            os.close(writer)
+            child.stdout.close()
+            child.stderr.close()
+
+    def test_a_signal_that_was_pending_stays_so(self):
+        child = Profiled("profile:64K", preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGXFSZ}))
+        child.say("hold 8")
+        child.send_signal(signal.SIGXFSZ)
+        self.assertEqual(child.end(), "")
+        self.assertEqual(len(child.files()), 1)
 
     def test_it_is_the_control_thread_that_writes(self):
         child = Profiled("profile:64K,profile_signal:SIGUSR2")
