@@ -253,7 +253,7 @@ Retained Allocator::bound_stores(uint32_t keys) {
   return retained;
 }
 
-void Allocator::start_control() {
+void Allocator::start_control(bool is_unfiltered) {
   bool has_page = false;
   {
     // A fork waits, so that its child knows of the page.
@@ -261,7 +261,7 @@ void Allocator::start_control() {
     if (!control.is_wanted()) return;
     has_page = control.make_page();
   }
-  if (has_page && control.start()) return;
+  if (has_page && control.start(is_unfiltered)) return;
   constexpr char kLine[] =
       "snug: the OS refuses the thread, or its memory, for publish, profile_at and profile_signal: they have no "
       "effect\n";

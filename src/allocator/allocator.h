@@ -100,9 +100,9 @@ struct Allocator {
   // Where a key of kConfigTable has its value from, a word for people.
   const char* origin_of(size_t key) const;
 
-  // Makes page and thread for tools, or for profiles, if they are asked for and are not there. The caller holds no
-  // lock.
-  void start_control();
+  // Makes page and thread for tools, or for profiles, if they are asked for and are not there. `is_unfiltered` as
+  // ControlThread::start() has it. The caller holds no lock.
+  void start_control(bool is_unfiltered);
 
   // Registers the fork handlers, if possible before any other library does.
   void watch_forks();

@@ -71,7 +71,7 @@ void BackgroundThread::start() {
   if (refused_.is_within(kBeforeAnother)) return;
   if (!Lifecycle::start(*this)) return;
   await_first_steps();
-  allocator.start_control();
+  allocator.start_control(is_unfiltered_.load(kRelaxed));
 }
 
 bool BackgroundThread::start_thread() {

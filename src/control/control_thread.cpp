@@ -105,8 +105,9 @@ void ControlThread::drop_page() {
   hide_page();
 }
 
-bool ControlThread::start() {
+bool ControlThread::start(bool is_unfiltered) {
   self = this;
+  is_unfiltered_ = is_unfiltered;
   return os::start_thread(&thread_, [] { self->live(*self->page_.load(kAcquire)); }, kStack);
 }
 
@@ -139,6 +140,7 @@ void ControlThread::after_fork_in_child() {
 
 void ControlThread::live(ControlPage& page) {
   os::name_thread("snug-control");
+  if (is_unfiltered_) os::leave_real_time();
   for (uint32_t answered = 0;;) {
     const uint32_t word = page.requests.load();
     const uint32_t request = ControlPage::count_of(word);

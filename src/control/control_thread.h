@@ -49,7 +49,9 @@ class ControlThread {
   // stays.
   void hide_page();
   // Starts the thread, once for each page; false if the OS refuses. The caller holds no lock: this allocates.
-  bool start();
+  // `is_unfiltered`: no filter of system calls watches it, so that it leaves the real-time policy and the processors of
+  // the thread that starts it.
+  bool start(bool is_unfiltered);
   void dismiss();
   void after_fork_in_child();
 
@@ -69,6 +71,7 @@ class ControlThread {
   long file_ = -1;
   os::FileIdentity identity_;
   Atomic<bool> is_dismissed_{false};
+  bool is_unfiltered_ = false;
   pthread_t thread_{};
 };
 

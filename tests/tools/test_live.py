@@ -26,10 +26,10 @@ NOBODY = 65534
 
 
 @contextlib.contextmanager
-def process(mode, conf="publish:on", library=LIBRARY):
+def process(mode, conf="publish:on", library=LIBRARY, **more):
     """A process of published.c that is ready, with what it has said besides."""
     environment = clean_environment(SNUG_CONF=conf, **({"LD_PRELOAD": library} if library else {}))
-    child = subprocess.Popen([PUBLISHED, mode], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen([PUBLISHED, mode], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **more)
     try:
         assert child.stdout.readline() == "ready\n", mode
         child.said = child.stdout.readline().strip() if mode == "fork" else ""
@@ -108,6 +108,22 @@ class LiveTest(unittest.TestCase):
             self.assertRegex(table, rf"\n{its['blocks_in_use']:,} +live blocks\n")
             self.assertRegex(table, r"\n10240 +1,000 ")
             self.assertRegex(table, r"MiB +requested\n")
+
+    def test_it_answers_by_the_ordinary_policy(self):
+        def real_time():
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
+        try:
+            with process("work", preexec_fn=real_time) as child:
+                self.statistics(child.pid)
+                policies = {}
+                for thread in os.listdir(f"/proc/{child.pid}/task"):
+                    with open(f"/proc/{child.pid}/task/{thread}/comm", encoding="ascii") as name:
+                        policies[name.read().strip()] = os.sched_getscheduler(int(thread))
+        except subprocess.SubprocessError:
+            self.skipTest("no real-time policy may be set here")
+        self.assertIn(os.SCHED_FIFO, policies.values())
+        self.assertEqual((policies["snug-control"], policies["snug-idle"]), (os.SCHED_OTHER, os.SCHED_OTHER))
 
     def test_a_child_of_a_fork_has_a_page_of_its_own(self):
         with process("fork") as parent:
