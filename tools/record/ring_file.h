@@ -109,7 +109,9 @@ std::size_t RingFile::drain(std::size_t most, Expect expect, Visit visit) {
 template <class Visit>
 std::size_t RingFile::drain_rest(Visit visit) {
   std::size_t unfinished = passed_over_;
-  for (const std::uint64_t end = ring_->next.load(std::memory_order_acquire); consumed_ != end; ++consumed_) {
+  // More than fit are not there: the program has written over the ring.
+  const std::uint64_t held = std::min(ring_->next.load(std::memory_order_acquire) - consumed_, recorder::kSlots);
+  for (const std::uint64_t end = consumed_ + held; consumed_ != end; ++consumed_) {
     const recorder::Slot& slot = ring_->slot_of(consumed_);
     const std::uint64_t head = slot.head.load(std::memory_order_acquire);
     if (recorder::is_head_of(head, consumed_))
