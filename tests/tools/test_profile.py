@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import resource
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import unittest
 from pathlib import Path
 
 from pprof_file import PprofFile
-from tool_under_test import LIBRARY, clean_environment, snug
+from tool_under_test import LIBRARY, TOOL, clean_environment, snug
 
 PROGRAM = os.environ["KNOWN_HEAP"]
 WITHOUT_FRAME_POINTERS = os.environ["KNOWN_HEAP_WITHOUT_FRAME_POINTERS"]
@@ -130,6 +131,27 @@ class ProfileTest(unittest.TestCase):
 
     def test_a_profile_less_itself_is_nothing(self) -> None:
         self.assertIn("peak: 0 B in 0 blocks, of 0 stacks", snug("profile", "--peak", "--diff", self.file, self.file).stdout)
+
+    def test_a_small_file_takes_no_memory_without_end(self) -> None:
+        def varint(number):
+            return bytes([number]) if number < 0x80 else bytes([number & 0x7F | 0x80]) + varint(number >> 7)
+
+        def text(field, value):
+            return varint(field << 3 | 2) + varint(len(value)) + value
+
+        def number(field, value):
+            return varint(field << 3) + varint(value)
+
+        bomb = b"".join(text(6, word) for word in (b"", b"inuse_space", b"bytes", b"f" * 200))
+        bomb += text(1, number(1, 1) + number(2, 2)) + text(5, number(1, 1) + number(2, 3))
+        bomb += text(4, number(1, 1) + text(4, number(1, 1) + number(2, 1)) * 20000)  # a place of so many functions
+        bomb += text(2, text(1, b"\x01" * 5000) + text(2, b"\x64"))  # which a stack has so often
+        file = Path(self.file + ".bomb")
+        file.write_bytes(bomb)
+        answer = subprocess.run([TOOL, "profile", "--show", file], env=clean_environment(), capture_output=True, text=True, check=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)))
+        self.assertEqual(answer.returncode, 2, answer)
+        self.assertRegex(answer.stderr, r"^snug: cannot read the profile '.*': its stacks have more functions than can be\n$")
 
     def test_what_is_no_profile_is_refused_in_a_line(self) -> None:
         whole = Path(self.file).read_bytes()

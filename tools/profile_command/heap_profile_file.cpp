@@ -7,6 +7,7 @@
 
 #include "library/elf_file.h"
 #include "library/symbol_bias.h"
+#include "profile_command/protobuf_fields.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 #include "trace_command/call_stacks.h"
@@ -35,62 +36,6 @@ namespace function_field {
 enum : std::uint32_t { kId = 1, kName, kFile = 4 };
 }
 
-// The fields of a message, one after the other.
-class Fields {
- public:
-  explicit Fields(std::string_view bytes) : rest_(bytes) {}
-
-  // False at the end.
-  bool next() {
-    if (rest_.empty()) return false;
-    const std::uint64_t key = number();
-    field = key >> 3;
-    value = 0;
-    bytes = {};
-    switch (key & 7) {
-      case 0:
-        value = number();
-        return true;
-      case 1:
-        bytes = take(8);
-        return true;
-      case 2:
-        bytes = take(number());
-        return true;
-      case 5:
-        bytes = take(4);
-        return true;
-      default:
-        throw UserError("a field has no known type");
-    }
-  }
-  bool at_end() const { return rest_.empty(); }
-  std::string_view rest() const { return rest_; }
-  std::uint64_t number() {
-    std::uint64_t number = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<unsigned char>(take(1)[0]);
-      number |= std::uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return number;
-    }
-    throw UserError("a number is too long");
-  }
-
-  std::uint64_t field = 0;
-  std::uint64_t value = 0;
-  std::string_view bytes;
-
- private:
-  std::string_view take(std::uint64_t count) {
-    if (count > rest_.size()) throw UserError("it ends in the middle of a field");
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return taken;
-  }
-
-  std::string_view rest_;
-};
-
 struct Mapping {
   std::uint64_t id = 0, start = 0, offset = 0, path = 0, build_id = 0;
 };
@@ -106,6 +51,10 @@ struct Function {
 struct Sample {
   std::vector<std::uint64_t> locations, values;
 };
+
+// Bytes of all stacks, written out: a byte of a file that means ill may name thousands of functions. The longest
+// profile that snug writes, 75,000 stacks of 64 calls, takes half of it.
+constexpr std::uint64_t kMostOfStacks = std::uint64_t{1} << 30;
 
 void add_numbers(const Fields& fields, std::vector<std::uint64_t>& numbers) {
   if (fields.bytes.empty()) return numbers.push_back(fields.value);
@@ -180,12 +129,18 @@ class RawProfile {
 
   std::map<HeapProfileFile::Stack, HeapProfileFile::Amounts> stacks() const {
     std::map<HeapProfileFile::Stack, HeapProfileFile::Amounts> stacks;
+    std::uint64_t room = kMostOfStacks;
     for (const Sample& sample : samples_) {
       HeapProfileFile::Stack stack;
       for (const std::uint64_t id : sample.locations) {
         const auto location = locations_.find(id);
         if (location == locations_.end()) throw UserError("a sample names a place that is not there");
-        for (const Symbol& symbol : location->second.names) stack.push_back(symbol.function);
+        for (const Symbol& symbol : location->second.names) {
+          const std::uint64_t bytes = sizeof symbol.function + symbol.function.size();
+          if (bytes > room) throw UserError("its stacks have more functions than can be");
+          room -= bytes;
+          stack.push_back(symbol.function);
+        }
       }
       HeapProfileFile::Amounts& amounts = stacks[stack];
       for (std::size_t i = 0; i != values_.size(); ++i) {
