@@ -36,6 +36,23 @@ print(os.getpid())
 """
 
 
+def varint(value):
+    return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + varint(value >> 7)
+
+
+def text(field, value):
+    """A text, or a message."""
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+# A profile of what lives, in bytes, before its places and stacks.
+BEGIN = text(6, b"") + text(6, b"inuse_space") + text(6, b"bytes") + text(1, number(1, 1) + number(2, 2))
+
+
 class ProfileTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
@@ -132,18 +149,24 @@ class ProfileTest(unittest.TestCase):
     def test_a_profile_less_itself_is_nothing(self) -> None:
         self.assertIn("peak: 0 B in 0 blocks, of 0 stacks", snug("profile", "--peak", "--diff", self.file, self.file).stdout)
 
+    def test_a_stack_of_which_nothing_is_known_has_no_calls(self) -> None:
+        file = Path(self.file + ".unknown")
+        file.write_bytes(BEGIN + text(2, text(1, b"") + text(2, varint(4096))))
+        answer = snug("profile", "--show", file)
+        self.assertEqual(answer.returncode, 0, answer)
+        self.assertRegex(answer.stdout, r"4 KiB +100\.0% +0 +unknown\n")
+
+    def test_many_mappings_take_no_time_without_end(self) -> None:
+        file = Path(self.file + ".mapped")
+        mappings = b"".join(text(3, number(1, n) + number(2, n << 20) + number(3, (n + 1) << 20)) for n in range(1, 100000))
+        places = b"".join(text(4, number(1, n) + number(2, n) + number(3, n << 20)) for n in range(1, 100000))
+        file.write_bytes(BEGIN + mappings + places + text(2, text(1, b"\x01") + text(2, b"\x64")))
+        answer = subprocess.run([TOOL, "profile", "--show", file], env=clean_environment(), capture_output=True, text=True, check=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)))
+        self.assertEqual(answer.returncode, 0, answer)
+
     def test_a_small_file_takes_no_memory_without_end(self) -> None:
-        def varint(number):
-            return bytes([number]) if number < 0x80 else bytes([number & 0x7F | 0x80]) + varint(number >> 7)
-
-        def text(field, value):
-            return varint(field << 3 | 2) + varint(len(value)) + value
-
-        def number(field, value):
-            return varint(field << 3) + varint(value)
-
-        bomb = b"".join(text(6, word) for word in (b"", b"inuse_space", b"bytes", b"f" * 200))
-        bomb += text(1, number(1, 1) + number(2, 2)) + text(5, number(1, 1) + number(2, 3))
+        bomb = BEGIN + text(6, b"f" * 200) + text(5, number(1, 1) + number(2, 3))
         bomb += text(4, number(1, 1) + text(4, number(1, 1) + number(2, 1)) * 20000)  # a place of so many functions
         bomb += text(2, text(1, b"\x01" * 5000) + text(2, b"\x64"))  # which a stack has so often
         file = Path(self.file + ".bomb")

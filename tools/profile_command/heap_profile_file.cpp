@@ -56,8 +56,9 @@ struct Sample {
 // profile that snug writes, 75,000 stacks of 64 calls, takes half of it.
 constexpr std::uint64_t kMostOfStacks = std::uint64_t{1} << 30;
 
+// A packed row may be empty: a stack of which nothing is known has no calls.
 void add_numbers(const Fields& fields, std::vector<std::uint64_t>& numbers) {
-  if (fields.bytes.empty()) return numbers.push_back(fields.value);
+  if (!fields.is_bytes) return numbers.push_back(fields.value);
   for (Fields packed(fields.bytes); !packed.at_end();) numbers.push_back(packed.number());
 }
 
@@ -157,12 +158,13 @@ class RawProfile {
   // of others pprof looks them up.
   std::string with_names() const {
     NewTexts added(texts_.size(), functions_.empty() ? 0 : functions_.rbegin()->first);
+    const std::map<std::uint64_t, Facts> facts = this->facts();
     ProtobufMessage whole;
     Fields fields(bytes_);
     for (std::string_view before = bytes_; fields.next(); before = fields.rest()) {
       const std::string_view field = before.substr(0, before.size() - fields.rest().size());
       if (fields.field == profile_field::kMapping)
-        whole.add(profile_field::kMapping, with_facts(fields.bytes));
+        whole.add(profile_field::kMapping, with_facts(fields.bytes, facts));
       else if (fields.field == profile_field::kLocation)
         whole.add(profile_field::kLocation, with_names(fields.bytes, added));
       else
@@ -224,24 +226,32 @@ class RawProfile {
     return message.bytes();
   }
 
-  std::string with_facts(std::string_view bytes) const {
-    const std::uint64_t id = take(bytes, mapping_field::kId)[0];
-    bool is_used = false, all_named = true, all_files = true, all_lines = true;
+  // Of a mapping with locations.
+  struct Facts {
+    bool all_named = true, all_files = true, all_lines = true;
+  };
+
+  std::map<std::uint64_t, Facts> facts() const {
+    std::map<std::uint64_t, Facts> all;
     for (const auto& [number, location] : locations_) {
-      if (location.mapping != id) continue;
-      is_used = true;
+      Facts& its = all[location.mapping];
       for (const Symbol& symbol : location.names) {
-        all_named = all_named && !symbol.is_place;
-        all_files = all_files && !symbol.file.empty();
-        all_lines = all_lines && symbol.line > 0;
+        its.all_named = its.all_named && !symbol.is_place;
+        its.all_files = its.all_files && !symbol.file.empty();
+        its.all_lines = its.all_lines && symbol.line > 0;
       }
     }
+    return all;
+  }
+
+  static std::string with_facts(std::string_view bytes, const std::map<std::uint64_t, Facts>& facts) {
     ProtobufMessage message;
     message.add_field(bytes);
-    if (is_used && all_named) {
+    const auto its = facts.find(take(bytes, mapping_field::kId)[0]);
+    if (its != facts.end() && its->second.all_named) {
       message.add(mapping_field::kHasFunctions, 1);
-      if (all_files) message.add(mapping_field::kHasFiles, 1);
-      if (all_lines) message.add(mapping_field::kHasLines, 1);
+      if (its->second.all_files) message.add(mapping_field::kHasFiles, 1);
+      if (its->second.all_lines) message.add(mapping_field::kHasLines, 1);
     }
     return message.bytes();
   }

@@ -20,6 +20,7 @@ class Fields {
     field = key >> 3;
     value = 0;
     bytes = {};
+    is_bytes = (key & 7) != 0;
     switch (key & 7) {
       case 0:
         value = number();
@@ -52,6 +53,7 @@ class Fields {
   std::uint64_t field = 0;
   std::uint64_t value = 0;
   std::string_view bytes;
+  bool is_bytes = false;  // and no value
 
  private:
   std::string_view take(std::uint64_t count) {
