@@ -158,8 +158,8 @@ struct Ring {
 };
 
 // The environment variable that tells a program's recorder where `snug record` is: its process id, the number of that
-// id's PID namespace (0: not known), the wanted kinds of data (the sum of those below), and a folder, separated by
-// colons.
+// id's PID namespace (0: not known), the wanted kinds of data (the sum of those below), device and inode of /dev/shm or
+// what stands in its place, and a folder in that, separated by colons.
 inline constexpr const char* kSessionVariable = "SNUG_RECORD";
 inline constexpr std::uint64_t kAsksForTicks = 1;
 inline constexpr std::uint64_t kAsksForStacks = 2;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,6 +19,9 @@ struct Session {
   pid_t collector = 0;
   std::uint64_t pid_namespace = 0;  // 0: not known
   std::uint64_t asked_for = 0;
+  // Of the folder that `folder` is in.
+  std::uint64_t device = 0;
+  std::uint64_t number = 0;
   char folder[512] = {};
 };
 constinit Session session;
@@ -44,19 +48,31 @@ std::uint64_t take_number(const char*& text) {
   return number;
 }
 
-// Reads "PROCESS:NAMESPACE:ASKED-FOR:FOLDER".
+// Reads "PROCESS:NAMESPACE:ASKED-FOR:DEVICE:NUMBER:FOLDER".
 void take_session(const char* value) {
-  const std::uint64_t collector = take_number(value);
-  if (*value++ != ':') return;
-  const std::uint64_t pid_namespace = take_number(value);
-  if (*value++ != ':') return;
-  const std::uint64_t asked_for = take_number(value);
-  if (*value++ != ':' || strlen(value) >= sizeof session.folder) return;
+  std::uint64_t numbers[5];
+  for (std::uint64_t& number : numbers) {
+    number = take_number(value);
+    if (*value++ != ':') return;
+  }
+  if (strlen(value) >= sizeof session.folder) return;
   append(session.folder, 0, sizeof session.folder, value);
-  session.collector = static_cast<pid_t>(collector);
-  session.pid_namespace = pid_namespace;
-  session.asked_for = asked_for;
+  session.collector = static_cast<pid_t>(numbers[0]);
+  session.pid_namespace = numbers[1];
+  session.asked_for = numbers[2];
+  session.device = numbers[3];
+  session.number = numbers[4];
   session.is_known = true;
+}
+
+// False if the process has another root, or other mounts there: that it does not see the session's folder says nothing.
+bool sees_parent_folder() {
+  SessionPath parent;
+  append(parent.text, 0, sizeof parent.text, session.folder);
+  if (char* const slash = strrchr(parent.text, '/'); slash != nullptr) *slash = '\0';
+  struct stat status{};
+  return syscall(SYS_newfstatat, AT_FDCWD, parent.text, &status, 0) == 0 && status.st_dev == session.device &&
+         status.st_ino == session.number;
 }
 
 enum class Lock : std::uint8_t { kHeld, kFree, kMissing, kNotKnown };
@@ -65,7 +81,7 @@ enum class Lock : std::uint8_t { kHeld, kFree, kMissing, kNotKnown };
 Lock look_at_lock() {
   const SessionPath path = path_in_session(kCollectorFile);
   const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.text, O_RDONLY | O_CLOEXEC));
-  if (file < 0) return errno == ENOENT || errno == ENOTDIR ? Lock::kMissing : Lock::kNotKnown;
+  if (file < 0) return (errno == ENOENT || errno == ENOTDIR) && sees_parent_folder() ? Lock::kMissing : Lock::kNotKnown;
   const bool is_free = syscall(SYS_flock, file, LOCK_SH | LOCK_NB) == 0;
   const bool is_held = !is_free && errno == EWOULDBLOCK;
   syscall(SYS_close, file);
@@ -131,8 +147,8 @@ SessionPath path_of_ring(std::uint64_t process, std::uint64_t number) {
   return numbered_path(kRingPrefix, process, number);
 }
 
-// A process that has changed its user may not be permitted to open the file. Then only the collector's process id can
-// be tested.
+// A process that has changed its user may not be permitted to open the file, and one that has another root does not see
+// it. Then only the collector's process id can be tested.
 bool is_collector_gone() {
   const ErrnoKeeper keeper;
   const Lock lock = look_at_lock();

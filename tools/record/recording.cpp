@@ -98,8 +98,10 @@ void Recording::prepare(Environment& environment, const std::string& recorder, c
   std::uint64_t asked_for = 0;
   if (has_even_ticks()) asked_for |= recorder::kAsksForTicks;
   if (with_stacks_) asked_for |= recorder::kAsksForStacks;
-  environment.set(recorder::kSessionVariable,
-                  fmt::format("{}:{}:{}:{}", getpid(), pid_namespace(), asked_for, folder_.path().string()));
+  struct stat parent{};
+  stat(folder_.path().parent_path().c_str(), &parent);
+  environment.set(recorder::kSessionVariable, fmt::format("{}:{}:{}:{}:{}:{}", getpid(), pid_namespace(), asked_for,
+                                                          parent.st_dev, parent.st_ino, folder_.path().string()));
 }
 
 void Recording::pause() {

@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -40,6 +41,34 @@ class RecordingTest(unittest.TestCase):
         recorded = Recorded(*unshare[1:], SUBJECT, "churn", "60000", program=unshare[0], allocator="glibc")
         self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
         self.assertIn("process 1 is not recorded: snug record: it runs in another PID namespace", recorded.run.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "another root is root's alone")
+    def test_a_process_with_another_root_waits_for_room_and_its_child_says_that_it_is_lost(self):
+        program = """
+import os, signal, sys, time
+os.chroot(sys.argv[1])
+if os.fork() == 0:
+    blocks = [bytearray(1000) for _ in range(100)]
+    os._exit(0)
+os.wait()
+os.kill(os.getppid(), signal.SIGSTOP)
+print(flush=True)
+for _ in range(60000):
+    bytearray(1000)
+"""
+        with tempfile.TemporaryDirectory() as folder, open(f"{folder}/errors", "w+") as errors:
+            file = Path(folder, "job.trace")
+            tool = subprocess.Popen([TOOL, "record", "-o", file, "--", sys.executable, "-c", program, folder],
+                                    env=clean_environment(PYTHONMALLOC="malloc"), stdout=subprocess.PIPE, stderr=errors)
+            tool.stdout.readline()
+            time.sleep(1)  # what it waits is not long; a ring holds a tenth of the calls
+            tool.send_signal(signal.SIGCONT)
+            tool.communicate()
+            errors.seek(0)
+            said = errors.read()
+            self.assertEqual(tool.returncode, 0, said)
+            self.assertGreaterEqual(mallocs_in(file), 2 * 60000, said)  # the object, and what it has
+            self.assertRegex(said, r"snug record: process \d+ is not recorded: /.*: No such file or directory\n")
 
     def test_what_was_recorded_as_json(self):
         with tempfile.TemporaryDirectory() as folder:
