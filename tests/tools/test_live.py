@@ -3,6 +3,7 @@ hostile, stopped, killed or gone."""
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import mmap
 import os
@@ -274,6 +275,24 @@ class LiveTest(unittest.TestCase):
             os.close(page)
             kill(child)
             self.assert_refused(snug("stats", str(child.pid)), child.pid, "it has ended")
+
+    def test_one_of_all_that_does_not_answer_is_not_waited_for_long(self):
+        """As one in a container that is paused. It is this process, with a page of its own."""
+        page = os.memfd_create("snug-control", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(page, PAGE_BYTES)
+            fcntl.fcntl(page, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+            os.pwrite(page, struct.pack("<QII", 0x314C544347554E53, 2, os.getpid()), 0)
+            with process("fork") as child:
+                begin = time.monotonic()
+                asked = snug("stats", "--all", "--json")
+                self.assertLess(time.monotonic() - begin, 10)
+            told = [json.loads(line)["pid"] for line in asked.stdout.splitlines()]
+            self.assertIn(child.pid, told)
+            self.assertNotIn(os.getpid(), told)
+            self.assertGreater(word_of(page, 16), 0, "it was asked")
+        finally:
+            os.close(page)
 
     def test_a_process_that_is_killed_while_it_is_asked(self):
         def asked_and_killed():

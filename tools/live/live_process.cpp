@@ -28,7 +28,6 @@ namespace snug::tool {
 namespace {
 
 using std::chrono::steady_clock;
-constexpr auto kPatience = std::chrono::seconds(10);
 constexpr auto kPatienceWithStopped = std::chrono::milliseconds(300);
 constexpr auto kStep = std::chrono::milliseconds(50);
 
@@ -104,7 +103,7 @@ UserError damaged_answer(pid_t pid) {
   return UserError(fmt::format("process {}: its answer is damaged", pid), EXIT_FAILURE);
 }
 
-LiveProcess::LiveProcess(pid_t pid) : pid_(pid) {
+LiveProcess::LiveProcess(pid_t pid, std::chrono::seconds patience) : pid_(pid), patience_(patience) {
   open_page();
   try {
     lock_page();
@@ -153,7 +152,8 @@ void LiveProcess::open_page() {
 
 void LiveProcess::lock_page() const {
   for (const auto begin = steady_clock::now(); flock(file_, LOCK_EX | LOCK_NB) != 0;) {
-    if (steady_clock::now() - begin > kPatience) refuse("another tool has been asking it for ten seconds");
+    if (steady_clock::now() - begin > patience_)
+      refuse(fmt::format("another tool has been asking it for {} seconds", patience_.count()));
     std::this_thread::sleep_for(kStep);
   }
 }
@@ -191,10 +191,10 @@ void LiveProcess::await_answer(std::uint32_t request) {
     if (!exists(pid_) || has_lost_main(state)) refuse(kEnded);
     const auto waited = steady_clock::now() - begin;
     const bool is_stopped = (state.starts_with("T") || state.starts_with("t")) && waited > kPatienceWithStopped;
-    if (!is_stopped && waited <= kPatience) continue;
+    if (!is_stopped && waited <= patience_) continue;
     // Withdrawn: it is not to be carried out later, when no tool waits for it.
     page_->command.store(UINT32_MAX, kRelaxed);
-    refuse(is_stopped ? "it is stopped" : "it has not answered for ten seconds");
+    refuse(is_stopped ? "it is stopped" : fmt::format("it has not answered for {} seconds", patience_.count()));
   }
 }
 

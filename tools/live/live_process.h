@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,7 +22,12 @@ pid_t process_number(const std::string& word);
 
 class LiveProcess {
  public:
-  explicit LiveProcess(pid_t pid);
+  // `patience`: for another tool that asks it, and for each answer. A process of a paused container answers nothing,
+  // and does not show that it is stopped: a look at all processes is not to wait long for one.
+  static constexpr std::chrono::seconds kPatience{10};
+  static constexpr std::chrono::seconds kPatienceWithOneOfAll{2};
+
+  explicit LiveProcess(pid_t pid, std::chrono::seconds patience = kPatience);
   ~LiveProcess();
   LiveProcess(const LiveProcess&) = delete;
   LiveProcess& operator=(const LiveProcess&) = delete;
@@ -38,6 +44,7 @@ class LiveProcess {
   void await_answer(std::uint32_t request);
 
   pid_t pid_;
+  std::chrono::seconds patience_;
   int file_ = -1;
   ControlPage* page_ = nullptr;
 };

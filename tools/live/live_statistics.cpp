@@ -48,8 +48,8 @@ std::uint64_t LiveStatistics::figure(const std::string& name) const {
   return found == figures.end() ? 0 : found->second;
 }
 
-LiveStatistics read_statistics(pid_t pid, bool with_memory) {
-  const std::string answer = LiveProcess(pid).ask(ControlCommand::kStatistics, with_memory ? "memory" : "");
+LiveStatistics read_statistics(pid_t pid, bool with_memory, std::chrono::seconds patience) {
+  const std::string answer = LiveProcess(pid, patience).ask(ControlCommand::kStatistics, with_memory ? "memory" : "");
   try {
     LiveStatistics statistics = parse(answer);
     statistics.pid = pid;

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -38,6 +39,6 @@ struct LiveStatistics {
 };
 
 // Asks the process. Throws UserError.
-LiveStatistics read_statistics(pid_t pid, bool with_memory);
+LiveStatistics read_statistics(pid_t pid, bool with_memory, std::chrono::seconds patience);
 
 }  // namespace snug::tool

@@ -33,9 +33,10 @@ Exit status: 0; 1 if a process cannot be asked; 2 for wrong usage.)";
 
 std::vector<LiveStatistics> read_all(const std::vector<pid_t>& pids, bool with_memory, bool skips_faults) {
   std::vector<LiveStatistics> all;
+  const auto patience = skips_faults ? LiveProcess::kPatienceWithOneOfAll : LiveProcess::kPatience;
   for (const pid_t pid : pids) {
     try {
-      all.push_back(read_statistics(pid, with_memory));
+      all.push_back(read_statistics(pid, with_memory, patience));
     } catch (const UserError&) {
       if (!skips_faults) throw;  // of those that were found, one may have ended meanwhile
     }

@@ -45,9 +45,10 @@ class Top {
   // Takes in one look. Throws UserError if a process that was named cannot be asked.
   void look(bool is_first) {
     std::vector<LiveStatistics> all;
+    const auto patience = named_.empty() ? LiveProcess::kPatienceWithOneOfAll : LiveProcess::kPatience;
     for (const pid_t pid : named_.empty() ? published_processes() : named_) {
       try {
-        all.push_back(read_statistics(pid, opened_ == pid));
+        all.push_back(read_statistics(pid, opened_ == pid, patience));
       } catch (const UserError& error) {
         if (is_first && !named_.empty()) throw;
         message_ = error.what();
