@@ -1,9 +1,9 @@
 // planted KIND: a program with one fault of its memory, which a report has to find.
 //
 //   leak      keep_session() keeps blocks of 1000 bytes that nobody frees, one each round; else it frees what it takes
-//   slowing   the same, less and less: four fifths of them in the first half of the time
-//   drip      keep_note() keeps blocks of 100 bytes that nobody frees: a hundredth of the peak, beside the temporaries
-//   of six
+//   slowing   the same, less and less: four fifths of them in the first half of the time, however the rounds' pace
+//   changes drip      keep_note() keeps blocks of 100 bytes that nobody frees: a hundredth of the peak, beside the
+//   temporaries of six
 //             functions
 //   storm     format_line() makes two short-lived strings for each line
 //   waste     make_row() makes rows of 4360 bytes, which lie in blocks of 4608
@@ -121,6 +121,7 @@ void rest(int microseconds) { std::this_thread::sleep_for(std::chrono::microseco
 
 int main(int count, char** arguments) {
   const std::string kind = count > 1 ? arguments[1] : "nothing";
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<std::unique_ptr<char[]>> working;
   std::vector<std::unique_ptr<Row>> rows;
   std::size_t sum = 0;
@@ -136,8 +137,10 @@ int main(int count, char** arguments) {
   for (int round = 0; round < kRounds; ++round) {
     if (round < 400) working.push_back(std::make_unique<char[]>(512));
     if (kind == "leak") keep_session();
-    if (kind == "slowing")
-      while (sessions.size() < std::cbrt(round / static_cast<double>(kRounds)) * kRounds) keep_session();
+    if (kind == "slowing") {
+      const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin;
+      while (sessions.size() < std::cbrt(10 * since.count()) * kRounds) keep_session();
+    }
     if (kind == "drip") {
       keep_note();
       sum += write_parts(round);
@@ -154,9 +157,9 @@ int main(int count, char** arguments) {
     if (kind == "ring" && round == 0) sum += serve();
     if (kind == "spike" && round == kRounds / 2) {
       // It is short beside the rest, however long a busy machine takes for it.
-      const auto begin = std::chrono::steady_clock::now();
+      const auto load_begin = std::chrono::steady_clock::now();
       sum += load_all().size();
-      std::this_thread::sleep_for(20 * (std::chrono::steady_clock::now() - begin));
+      std::this_thread::sleep_for(20 * (std::chrono::steady_clock::now() - load_begin));
     }
     if (round % 10 == 0) rest(100);
   }
