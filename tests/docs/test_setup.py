@@ -11,20 +11,29 @@ from document import ROOT
 
 
 class SetupTest(unittest.TestCase):
-    def setup_on_a_bare_machine(self, *groups):
-        """The script's dry run on a Debian on which no package is installed."""
+    def setup_on_a_bare_machine(self, *arguments):
+        """The script, run by an ordinary user on a Debian on which no package is installed."""
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("apt-get", "dpkg-query"):
-                stub = Path(folder, name)
-                stub.write_text("#!/bin/sh\nexit 9\n", encoding="ascii")
-                stub.chmod(0o755)
-            return subprocess.run([ROOT / "scripts/setup", "--dry-run", *groups], capture_output=True, text=True, check=False,
-                                  env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+            Path(folder).chmod(0o755)
+            texts = {name: "#!/bin/sh\nexit 9\n" for name in ("apt-get", "dpkg-query")}
+            texts["setup"] = (ROOT / "scripts/setup").read_text(encoding="utf-8")
+            for name, text in texts.items():
+                Path(folder, name).write_text(text, encoding="utf-8")
+                Path(folder, name).chmod(0o755)
+            user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+            return subprocess.run([Path(folder, "setup"), *arguments], capture_output=True, text=True, check=False, cwd="/",
+                                  env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}, **user)
+
+    def test_an_ordinary_user_is_told_the_one_command(self):
+        process = self.setup_on_a_bare_machine("build")
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr.splitlines()[-1],
+                         r"^  sudo apt-get update && sudo apt-get install --no-install-recommends [a-z0-9+.\- ]+$")
 
     def test_the_packages_are_counted_and_named_before_they_come(self):
         minutes = []
         for groups in (("build",), ("build", "test")):
-            process = self.setup_on_a_bare_machine(*groups)
+            process = self.setup_on_a_bare_machine("--dry-run", *groups)
             said = re.fullmatch(r"setup: would install (\d+) Debian packages for ([a-z ]+), roughly (\d+) min: (.*)\n",
                                 process.stdout)
             self.assertEqual((process.returncode, process.stderr), (1, ""))
