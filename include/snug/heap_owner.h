@@ -23,6 +23,7 @@
 
 #include "snug/base/out_of_memory.h"
 #include "snug/heap.h"
+#include "snug/heap_scope.h"
 
 namespace snug {
 
@@ -131,20 +132,7 @@ class Heap {
   snug_heap* heap_;
 };
 
-// From its construction to its end the calling thread's malloc takes from the heap (snug_heap_enter): scopes nest, and
-// a scope ends in the thread in which it began. `snug_heap*` may be null, for malloc's own heap.
-class HeapScope {
- public:
-  explicit HeapScope(snug_heap* heap) noexcept : before_(snug_heap_enter(heap)) {}
-  explicit HeapScope(const Heap& heap) noexcept : HeapScope(heap.get()) {}
-  explicit HeapScope(const Heap&&) = delete;  // it would end before the scope
-  HeapScope(const HeapScope&) = delete;
-  HeapScope& operator=(const HeapScope&) = delete;
-  ~HeapScope() { snug_heap_leave(before_); }
-
- private:
-  snug_heap* before_;
-};
+inline HeapScope::HeapScope(const Heap& heap) noexcept : HeapScope(heap.get()) {}
 
 // An allocator on one heap, for any standard container. It does not own the heap. Two are equal if they are on one
 // heap.

@@ -20,10 +20,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "snug/heap_scope.h"
 #include "snug/pool/blocks.h"
 #include "snug/pool/cache_table.h"
 #include "snug/pool/lock.h"
-#include "snug/pool/source.h"
 #include "snug/pool/threads.h"
 
 namespace snug {
@@ -202,7 +202,8 @@ struct ThreadCached {
               table.find_among_all(number_.load(std::memory_order_relaxed), seat_.load(std::memory_order_relaxed)))
         return cache;
       if (table.is_closed()) return nullptr;
-      const OutsideScopes outside;  // the C library notes in memory of malloc's that the thread's end is waited for
+      const HeapScope outside(
+          nullptr);  // the C library notes in memory of malloc's that the thread's end is waited for
       pool_thread_end.arm();
       const PoolLockGuard guard(lock_);
       PoolCache* cache = caches_;

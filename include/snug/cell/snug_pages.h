@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "snug/heap.h"
+#include "snug/heap_scope.h"
 #include "snug/snug.h"
 
 namespace snug {
@@ -14,10 +14,8 @@ struct SnugPages {
   static_assert(kBytes % 64 == 0 && kBytes != 0, "pages begin at cache lines");
 
   static void* take(size_t bytes) {
-    snug_heap* const before = snug_heap_enter(nullptr);  // the heap of a scope may end sooner
-    void* const page = snug_aligned_alloc(64, bytes);
-    snug_heap_leave(before);
-    return page;
+    const HeapScope outside(nullptr);  // the heap of a scope may end sooner
+    return snug_aligned_alloc(64, bytes);
   }
   static void give(void* page, size_t) { snug_free(page); }
 };

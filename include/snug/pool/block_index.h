@@ -17,7 +17,7 @@
 #include "snug/base/cpp20.h"
 #include "snug/base/extremes.h"
 #include "snug/base/seal.h"
-#include "snug/pool/source.h"
+#include "snug/heap_scope.h"
 #include "snug/snug.h"
 
 namespace snug {
@@ -124,7 +124,7 @@ class PoolBlockIndex {
   };
 
   static Entry* make_table(std::size_t capacity) noexcept {
-    const OutsideScopes outside;
+    const HeapScope outside(nullptr);
     return static_cast<Entry*>(snug_calloc(capacity, sizeof(Entry)));
   }
   std::size_t capacity_for(std::size_t block_bytes) const noexcept {

@@ -9,23 +9,10 @@
 
 #include <cstddef>
 
-#include "snug/heap.h"
+#include "snug/heap_scope.h"
 #include "snug/snug.h"
 
 namespace snug {
-
-// While it lives the thread's malloc takes from its own heap, whichever heap's scope the thread is in (snug/heap.h).
-// For what may outlive such a heap.
-class OutsideScopes {
- public:
-  OutsideScopes() noexcept : before_(snug_heap_enter(nullptr)) {}
-  ~OutsideScopes() { snug_heap_leave(before_); }
-  OutsideScopes(const OutsideScopes&) = delete;
-  OutsideScopes& operator=(const OutsideScopes&) = delete;
-
- private:
-  snug_heap* before_;
-};
 
 // Memory as malloc's, and in a scope the scope's. Thread-safe.
 struct HeapMemory {
@@ -47,7 +34,7 @@ struct HeapMemory {
 // The same for pools, and for what threads keep of them: they live on where a scope's heap ends. Thread-safe.
 struct HeapSource {
   static void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-    const OutsideScopes outside;
+    const HeapScope outside(nullptr);
     return HeapMemory::allocate(bytes, alignment);
   }
   static void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
