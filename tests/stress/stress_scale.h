@@ -6,12 +6,12 @@
 namespace snug::stress {
 
 #if defined(__SANITIZE_THREAD__)
-inline constexpr uint64_t kScaleDivisor = 12;
+inline constexpr uint64_t kScaleDivisor = 24;
 #elif defined(__SANITIZE_ADDRESS__)
 inline constexpr uint64_t kScaleDivisor = 6;
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-inline constexpr uint64_t kScaleDivisor = 12;
+inline constexpr uint64_t kScaleDivisor = 24;
 #elif __has_feature(address_sanitizer)
 inline constexpr uint64_t kScaleDivisor = 6;
 #else
