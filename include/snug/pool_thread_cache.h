@@ -202,8 +202,8 @@ struct ThreadCached {
               table.find_among_all(number_.load(std::memory_order_relaxed), seat_.load(std::memory_order_relaxed)))
         return cache;
       if (table.is_closed()) return nullptr;
-      const HeapScope outside(
-          nullptr);  // the C library notes in memory of malloc's that the thread's end is waited for
+      // The C library notes in memory of malloc's that the thread's end is waited for.
+      const HeapScope outside(nullptr);
       pool_thread_end.arm();
       const PoolLockGuard guard(lock_);
       PoolCache* cache = caches_;
