@@ -54,7 +54,10 @@ struct snug_pressure {
  * in its own requests); it is not called again inside itself, where a request beyond the limit is refused at once. With
  * SNUG_PRESSURE_STALL, and where a container is followed sometimes with SNUG_PRESSURE_SOFT, it runs in a thread of
  * snug's own. It must return (no longjmp, no exception); one that returns other than 0 without end keeps the request
- * from its end. Its malloc knows the scope of the thread (snug_heap_enter). */
+ * from its end. Its malloc knows the scope of the thread (snug_heap_enter).
+ *
+ * GCC takes malloc for a function that calls nothing of the file that calls it, and may keep a static variable of that
+ * file in a register meanwhile: what the callback changes it should reach by `argument`, or in another file. */
 typedef int (*snug_pressure_callback)(const struct snug_pressure* pressure, void* argument);
 
 /* Has `callback(…, argument)` called at such levels (SNUG_PRESSURE_... or'ed); at none if `levels` is 0: then it runs

@@ -64,8 +64,10 @@ struct snug_sample {
  *
  * The caller of malloc may be anything: an interpreter in the middle of a change, a thread that it does not know, a
  * signal's handler, or the child of a fork, in which a lock that another thread held is held for ever. Hooks that share
- * only what atomics change are safe in all of these. The tag may be all that they keep of a sample: a number of the
- * stack and its bytes go into one (examples/python_profile does so), and then nothing is to be looked up. */
+ * only what atomics change are safe in all of these, and no compiler keeps those in registers around a malloc, as GCC
+ * may other static variables of the file that calls it (snug/limits.h). The tag may be all that they keep of a sample:
+ * a number of the stack and its bytes go into one (examples/python_profile does so), and then nothing is to be looked
+ * up. */
 struct snug_sampler {
   void* context;
   /* A block has been sampled. Its user does not have it yet. Returns a tag, 0 for none. */

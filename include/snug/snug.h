@@ -154,22 +154,23 @@ SNUG_API void snug_thread_idle(void);
  * by a further function (docs/install.md, "Versions"): the library fills its whole struct, in a program compiled
  * earlier too. Until then docs/questions.md, "Where a change goes", says what follows a new field. */
 struct snug_stats {
-  uint64_t allocations;     /* blocks handed out since the process (or its fork) began */
-  uint64_t bytes_in_use;    /* usable bytes of live blocks */
-  uint64_t blocks_in_use;   /* live blocks */
-  uint64_t bytes_cached;    /* free blocks in thread caches, or on their way home */
-  uint64_t bytes_in_slabs;  /* spans held as slabs, free slots and caches included */
-  uint64_t bytes_large;     /* usable bytes of live large blocks */
-  uint64_t blocks_large;    /* live large blocks */
-  uint64_t bytes_retained;  /* empty pages and mappings kept that may be backed by memory */
-  uint64_t bytes_reserved;  /* address space held, metadata included */
-  uint64_t bytes_metadata;  /* snug's own records that have been touched */
-  uint64_t bytes_purged;    /* total given back to the OS so far */
-  uint64_t bytes_missed;    /* of empty pages that went back: taken again since, however much later, at most all */
-  uint64_t refills;         /* batches from slabs to thread caches */
-  uint64_t flushes;         /* batches from thread caches to slabs */
-  uint64_t batches_sent;    /* batches of blocks sent home to heaps of others, the shared one included */
-  uint64_t threads;         /* threads that hold a heap now */
+  uint64_t allocations;    /* blocks handed out since the process (or its fork) began; of heaps (snug/heap.h), and in */
+                           /* their scopes, those alone that are too large for a size class */
+  uint64_t bytes_in_use;   /* usable bytes of live blocks */
+  uint64_t blocks_in_use;  /* live blocks */
+  uint64_t bytes_cached;   /* free blocks in thread caches, or on their way home */
+  uint64_t bytes_in_slabs; /* spans held as slabs, free slots and caches included */
+  uint64_t bytes_large;    /* usable bytes of live large blocks */
+  uint64_t blocks_large;   /* live large blocks */
+  uint64_t bytes_retained; /* empty pages and mappings kept that may be backed by memory */
+  uint64_t bytes_reserved; /* address space held, metadata included */
+  uint64_t bytes_metadata; /* snug's own records that have been touched */
+  uint64_t bytes_purged;   /* total given back to the OS so far */
+  uint64_t bytes_missed;   /* of empty pages that went back: taken again since, however much later, at most all */
+  uint64_t refills;        /* batches from slabs to thread caches */
+  uint64_t flushes;        /* batches from thread caches to slabs */
+  uint64_t batches_sent;   /* batches of blocks sent home to heaps of others, the shared one included */
+  uint64_t threads;        /* threads that hold a heap now */
   uint64_t heaps_abandoned; /* heaps left by dead threads, waiting for adoption */
   uint64_t retain;          /* the most bytes of empty pages kept, bytes of freed large blocks: what SNUG_CONF says, */
   uint64_t retain_large;    /* or a 32nd of the memory that the process may have, looked at as the heap starts; a */
@@ -195,7 +196,7 @@ struct snug_memory {
   uint64_t free_pages;    /* empty pages, kept up to `retain` and for `purge_after` */
   uint64_t kept_large;    /* of freed large blocks and behind live ones, kept up to `retain_large` */
   uint64_t records;       /* snug's own */
-  uint64_t other;         /* compacting heaps; with check:sample, guarded pages */
+  uint64_t other;         /* compacting heaps; slabs of heaps (snug/heap.h); with check:sample, guarded pages */
   uint64_t untouched;     /* not in rss: of usable bytes of live blocks, what the program has yet to touch */
   uint64_t swapped;       /* not in rss: of all of the above, what lies in swap */
 };

@@ -11,6 +11,7 @@
 #include "base/atomic.h"
 #include "base/fatal.h"
 #include "base/text.h"
+#include "heap/user_heaps.h"
 #include "os/fault.h"
 #include "os/memory.h"
 #include "os/memory_limit.h"
@@ -71,6 +72,7 @@ constinit Allocator allocator;
 // behind all three.
 constinit uintptr_t page_map_base = kOrdersPlainAccesses ? 0 : uintptr_t{1} << 63;
 constinit size_t page_map_pages = 0;
+constinit size_t derived_page_map_pages = 0;
 constinit const Atomic<ScaledClass>* page_map_classes = nullptr;
 
 // libc's functions are called before or after the hold of the lock: an interposer may have replaced them, and may
@@ -93,7 +95,7 @@ void Allocator::watch_signal() {
   Text<160> line;
   line.add("snug: SNUG_CONF: profile_signal: signal ").add(uint64_t{config.profile_signal});
   line.add(" has a handler already, or is ignored, and stays as it is\n");
-  write_line(line.data(), line.size());
+  complain_of_refusal(line.data(), line.size());
 }
 
 void Allocator::watch_faults() {
@@ -182,7 +184,7 @@ void Allocator::open_real_time() {
         .add(is_refused ? "the limit has no room for a region of " : "no memory for a region of ")
         .add(uint64_t{config.profile_rt})
         .add(" bytes\n");
-    return write_line(line.data(), line.size());
+    return complain_of_refusal(line.data(), line.size());
   }
   real_time.watch_policies();
 }
@@ -219,6 +221,7 @@ void Allocator::open_inline_paths() {
   page_map_classes = page_map.classes();
   if constexpr (kHasPageAddress) {
     hot_page.base = page_map_base;
+    hot_page.derived_base = page_map_base;
     hot_page.classes = page_map_classes;
     // Nothing orders the loads of the inline paths. Those of other threads that are under way by now have ended then.
     thread_fence(kSeqCst);
@@ -226,14 +229,28 @@ void Allocator::open_inline_paths() {
   }
   // With a report every request takes a slow path: behind the table nothing knows its size to the byte.
   // Another thread may be in a request that has seen no table yet (thread/head_table.h).
-  if (has_heads && !peak.is_wanted())
-    open_head_table(os::is_single_threaded() ? config.sized_delete : SizedDelete::kCheck);
+  if (!os::is_single_threaded()) config.sized_delete = SizedDelete::kCheck;
+  if (has_heads && !peak.is_wanted()) open_head_table();
   // The limit is set last: until then no inline path reads the others.
   compiler_fence(kRelease);
   page_map_pages = page_map.page_limit();
   if constexpr (kHasPageAddress) {
     if (has_heads) AtomicRef<size_t>(hot_page.pages).store(page_map_pages, kRelease);
   }
+  if (derives_operators_) open_paths_of_derived();
+}
+
+// Copies the limits as they stand: 0 where the allocator is not open yet, or keeps its own paths closed.
+void Allocator::open_paths_of_derived() {
+  open_derived_head_table(config.sized_delete);
+  AtomicRef<size_t>(derived_page_map_pages).store(page_map_pages, kRelease);
+  if constexpr (kHasPageAddress) AtomicRef<size_t>(hot_page.derived_pages).store(hot_page.pages, kRelease);
+}
+
+void Allocator::let_derived_operators_in() {
+  LockGuard guard(opening_);
+  derives_operators_ = true;
+  open_paths_of_derived();
 }
 
 // Bounds what the stores and the caches keep by how much memory the process may have. That is read at the start too, as
@@ -254,6 +271,7 @@ Retained Allocator::bound_stores(uint32_t keys) {
 }
 
 void Allocator::start_control(bool is_unfiltered) {
+  const ScopePause pause;  // as for the background thread
   bool has_page = false;
   {
     // A fork waits, so that its child knows of the page.

@@ -89,6 +89,10 @@ struct Allocator {
   // The setting, which may change while the process runs.
   uint32_t purge_after() { return AtomicRef<uint32_t>(config.purge_after).load(kRelaxed); }
 
+  // Lets the derived operators (thread/hot_page.h) take the inline paths too, when the allocator opens if it has not.
+  // Called as the program is loaded, where it replaces none of the forms that define them.
+  void let_derived_operators_in();
+
   // Starts the heap profile. 0, or why it cannot: EINVAL, ENOMEM or ENOTSUP.
   int start_profile(size_t distance);
   void stop_profile();
@@ -169,7 +173,8 @@ struct Allocator {
   void bound_heaps();
   void open_checks() SNUG_REQUIRES(opening_);
   void open_real_time();
-  void open_inline_paths();
+  void open_inline_paths() SNUG_REQUIRES(opening_);
+  void open_paths_of_derived() SNUG_REQUIRES(opening_);
   void unlock_leaves();  // the locks that a fork takes behind ForkOrder's
   int begin_profile(size_t distance) SNUG_REQUIRES(opening_);
   void bound_memory();
@@ -182,8 +187,9 @@ struct Allocator {
   Atomic<bool> watches_faults_{false};
   Atomic<bool> watches_signal_{false};
   bool configured_ = false;
-  uint32_t watched_at_ = 0;   // milliseconds; the background thread's
-  bool forks_alone_ = false;  // between the handlers of one fork; with other threads under opening_
+  bool derives_operators_ = false;  // under opening_
+  uint32_t watched_at_ = 0;         // milliseconds; the background thread's
+  bool forks_alone_ = false;        // between the handlers of one fork; with other threads under opening_
   Lock opening_;
 };
 
@@ -193,6 +199,12 @@ SNUG_HIDDEN extern constinit Allocator allocator;
 // larger object would cost a pointer to that, one instruction on each free.
 SNUG_HIDDEN extern constinit uintptr_t page_map_base;
 SNUG_HIDDEN extern constinit size_t page_map_pages;
+SNUG_HIDDEN extern constinit size_t derived_page_map_pages;  // the same for PathOf::kDerivedOperator
 SNUG_HIDDEN extern constinit const Atomic<ScaledClass>* page_map_classes;
+
+template <PathOf path>
+SNUG_ALWAYS_INLINE size_t& page_map_pages_of() {
+  return path == PathOf::kFunction ? page_map_pages : derived_page_map_pages;
+}
 
 }  // namespace snug

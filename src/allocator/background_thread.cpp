@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/pause.h"
+#include "heap/user_heaps.h"
 #include "os/clock.h"
 #include "os/memory.h"
 #include "os/thread.h"
@@ -75,6 +76,7 @@ void BackgroundThread::start() {
 }
 
 bool BackgroundThread::start_thread() {
+  const ScopePause pause;  // what libc keeps with the stack outlives the heap of a scope
   start_cache_if_main();
   is_unfiltered_.store(os::is_unfiltered(), kRelaxed);
   has_taken_steps_.store(0, kRelaxed);

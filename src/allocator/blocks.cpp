@@ -86,6 +86,7 @@ void deallocate_of_class(size_t scaled_class, void* block) {
 void* moved(void* block, size_t usable, size_t size) {
   const bool grows_large = size > allocator.table->max_size && size > usable;
   const ScopePause pause;  // it stays in its heap
+  const Wish wish(size <= usable);
   void* fresh = grows_large ? allocate_large_in_scope({.size = size, .will_grow = true}) : allocate(size);
   if (fresh == nullptr) return size <= usable ? block : nullptr;
   memcpy(fresh, block, min(size, usable));

@@ -53,23 +53,24 @@ SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
 
 // The slow paths are parameters so that what a caller adds to them, as operator new does, adds nothing to the fast
 // path.
-template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large<BlockOrigin::kMalloc>>
+template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large<BlockOrigin::kMalloc>,
+          PathOf path = PathOf::kFunction>
 SNUG_ALWAYS_INLINE void* allocate(size_t size) {
   size_t beyond = size;
   if constexpr (kHasPageAddress) {
     const HotWords words;
     size_t end;
     ptrdiff_t allocations;
-    words.load_heads(end, allocations);
+    words.load_heads<path>(end, allocations);
     if (!subtract_borrows(&beyond, end)) [[unlikely]]
-      return large(size_at_distance(beyond));
+      return large(size_at_distance<path>(beyond));
     const HeadStep step = step_at_distance(beyond);
     char* const thread = thread_pointer();
     return allocate_from(reinterpret_cast<uint64_t*>(thread + allocations),
                          reinterpret_cast<CacheHead*>(thread + words.head_offset(step)), [step] { return slow(step); });
   }
-  if (!subtract_end(&beyond, heads_end)) [[unlikely]]
-    return large(size_at_distance(beyond));
+  if (!subtract_end(&beyond, heads_end_of<path>())) [[unlikely]]
+    return large(size_at_distance<path>(beyond));
   const HeadStep step = step_at_distance(beyond);
   return allocate_from(head_of(step), [step] { return slow(step); });
 }
@@ -79,19 +80,19 @@ SNUG_COLD void deallocate_slow_told(void* block, size_t size) noexcept {
   deallocate_slow(block, fits, size);
 }
 // `beyond` is the size less the end of the trusted sizes.
-template <BlockOrigin fits>
+template <void (&slow)(void*, size_t) noexcept>
 SNUG_COLD void deallocate_slow_beyond(void* block, size_t beyond) noexcept {
-  deallocate_slow(block, fits, beyond + trusted_end);
+  slow(block, beyond + trusted_end);
 }
 
 // The slow path gets `told` as well, still in the register in which it came.
-template <void (&slow)(void*, size_t) noexcept>
+template <void (&slow)(void*, size_t) noexcept, PathOf path = PathOf::kFunction>
 SNUG_ALWAYS_INLINE void deallocate_or(void* block, size_t told) {
   if constexpr (kHasPageAddress) {
     const HotWords words;
     uintptr_t base;
     size_t pages;
-    words.load_window(base, pages);
+    words.load_window<path>(base, pages);
     const size_t index = (address_of(block) - base) >> kPageShift;
     if (index >= pages) [[unlikely]]
       return slow(block, told);
@@ -105,7 +106,7 @@ SNUG_ALWAYS_INLINE void deallocate_or(void* block, size_t told) {
     return;
   }
   const size_t page = (address_of(block) - page_map_base) >> kPageShift;
-  if (page >= page_map_pages) [[unlikely]]
+  if (page >= page_map_pages_of<path>()) [[unlikely]]
     return slow(block, told);  // null, a large block, or foreign
   // Class 0, where there is no slab, never has room either.
   const size_t scaled_class = page_map_classes[page].load(kRelaxed);
@@ -124,16 +125,16 @@ SNUG_ALWAYS_INLINE void deallocate_told(void* block, size_t size) {
   deallocate_or<deallocate_slow_told<fits>>(block, size);
 }
 
-// `size` is the size that the block was requested with, and the block was never resized. Where sizes are trusted a
-// block of a size in the head table is cached by its size alone (docs/decisions/0007): a wrong size is found if the
-// block goes home, not if it is handed out again. Elsewhere `trusted_end` is 0.
-template <BlockOrigin fits>
-SNUG_ALWAYS_INLINE void deallocate_sized(void* block, size_t size) {
+// For a derived operator. `size` is the size that the block was requested with, and the block was never resized. Where
+// sizes are trusted a block of a size in the head table is cached by its size alone (docs/decisions/0007): a wrong size
+// is found if the block goes home, not if it is handed out again. Elsewhere `trusted_end` is 0.
+template <void (&slow)(void*, size_t) noexcept>
+SNUG_ALWAYS_INLINE void deallocate_sized_or(void* block, size_t size) {
   size_t beyond = size;
   if (!subtract_end(&beyond, trusted_end)) [[likely]]
-    return deallocate_or<deallocate_slow_beyond<fits>>(block, beyond);
+    return deallocate_or<deallocate_slow_beyond<slow>, PathOf::kDerivedOperator>(block, beyond);
   if (!push_trusted(head_of(step_at_distance(beyond)), block)) [[unlikely]]
-    deallocate_slow_told<fits>(block, kUntoldSize);  // sizes are trusted where no block is checked
+    slow(block, kUntoldSize);  // sizes are trusted where no block is checked
 }
 
 // As allocate() and deallocate(), but without the thread's cache: the block comes from the slab that refills draw from,

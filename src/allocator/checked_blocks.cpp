@@ -299,14 +299,14 @@ void* resize_checked(void* block, size_t size, const char* call, UserHeap* into)
     return dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   UserHeap* const target = into != nullptr ? into : heap;
   const ScopePause pause;
+  const bool may_stay = stays && size <= seen.note.size;
+  const Wish wish(may_stay);
   void* fresh = target != nullptr ? allocate_plain_in(*target, bytes)
                 : will_be_large   ? allocate_plain_large({.size = bytes, .will_grow = size > seen.note.size})
                                   : allocate_plain(bytes);
   dressed_any(fresh, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   if (fresh == nullptr)
-    return stays && size <= seen.note.size
-               ? dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS())
-               : nullptr;
+    return may_stay ? dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS()) : nullptr;
   memcpy(fresh, block, size < seen.note.size ? size : seen.note.size);
   end_life(block, seen, call, SNUG_FRAME_ADDRESS());
   return fresh;

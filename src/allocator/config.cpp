@@ -97,15 +97,27 @@ void complain_of_environment(const char* line, size_t length) {
   write_line(line, length);
 }
 
+// The variable, which a privileged program does not listen to.
+const char* setting() {
+  const char* const text = os::is_privileged() ? nullptr : environment_value("SNUG_CONF");
+  return text == nullptr ? "" : text;
+}
+
 }  // namespace
+
+void complain_of_refusal(const char* line, size_t length) {
+  const char* const text = setting();
+  if (!has_complained && told_length(text) != 0) return;
+  complain_of_environment(line, length);
+  mark_as_told(text);
+}
 
 Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain, uint32_t* refused_keys) {
   return read_pairs(text, 0, set_keys, refused_keys, complain);
 }
 
 Config read_config(uint32_t* set_keys) {
-  const char* text = os::is_privileged() ? nullptr : environment_value("SNUG_CONF");
-  if (text == nullptr) text = "";
+  const char* const text = setting();
   has_complained = false;
   Config config = read_pairs(text, told_length(text), set_keys, nullptr, &complain_of_environment);
   if (config.writes_profiles() && config.profile_out[0] == 0 && told_length(text) == 0) {

@@ -168,5 +168,9 @@ Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint compla
 // Reads the environment's SNUG_CONF; complains on standard error of mistakes of which no ancestor of this process has
 // complained (allocator/reported_mistakes.h).
 Config read_config(uint32_t* set_keys);
+// A line of what the process cannot have of what the environment sets, found later as the allocator opens. Of the
+// processes of a run the first alone says it, as with mistakes (allocator/reported_mistakes.h). The thread that has
+// read the configuration calls this.
+void complain_of_refusal(const char* line, size_t length);
 
 }  // namespace snug

@@ -107,9 +107,11 @@ Place place_of(const void* block) {
   return large == nullptr ? Place() : Place{large->heap, nullptr, large->bytes};
 }
 
-void* copied(UserHeap& heap, void* block, size_t usable, size_t size) {
+// The block's contents in a new block of the heap. Where there is none, null, or the block itself if it may stay.
+void* copied(UserHeap& heap, void* block, size_t usable, size_t size, bool may_stay) {
+  const Wish wish(may_stay);
   void* const fresh = allocate_plain_in(heap, size);
-  if (fresh == nullptr) return nullptr;
+  if (fresh == nullptr) return may_stay ? block : nullptr;
   memcpy(fresh, block, min(size, usable));
   deallocate(block);
   return fresh;
@@ -121,13 +123,11 @@ void* resized_in(const Place& place, void* block, size_t size) {
   const size_t usable = place.usable;
   if (place.slab == nullptr && size > allocator.table->max_size) {
     if (!heap.is_in_region() && allocator.large_blocks.fits(block, size)) return block;
-    void* const resized = resize_large_in_heap(heap, block, size);
-    if (resized != nullptr) return resized;
+    if (void* const resized = resize_large_in_heap(heap, block, size); resized != nullptr) return resized;
   } else if (size <= usable && usable - size <= usable / 2) {
     return block;
   }
-  void* const moved = copied(heap, block, usable, size);
-  if (moved != nullptr || size <= usable) return moved != nullptr ? moved : block;
+  if (void* const moved = copied(heap, block, usable, size, size <= usable); moved != nullptr) return moved;
   // What was empty has gone from a region by now.
   return heap.is_in_region() && place.slab == nullptr ? resize_large_in_heap(heap, block, size) : nullptr;
 }
@@ -394,7 +394,7 @@ void* resize_into(UserHeap& heap, void* block, size_t size) noexcept {
   const Place place = place_of(block);
   if (place.slab != nullptr) check_start(place.slab->slab, block, "realloc");
   if (place.heap == &heap) return resized_in(place, block, size);
-  return copied(heap, block, place.heap != nullptr ? place.usable : usable_size(block, "realloc"), size);
+  return copied(heap, block, place.heap != nullptr ? place.usable : usable_size(block, "realloc"), size, false);
 }
 
 }  // namespace snug

@@ -33,7 +33,10 @@ class Pressure {
   // has freed something.
   bool ask(const snug_pressure& pressure);
 
-  void count_refusal() { refused_.fetch_add(1, kRelaxed); }
+  // Not for a wish (below).
+  void count_refusal() {
+    if (thread_state.asked != kWish) refused_.fetch_add(1, kRelaxed);
+  }
   uint64_t asked() const { return asked_.load(kRelaxed); }
   uint64_t refused() const { return refused_.load(kRelaxed); }
 
@@ -42,6 +45,13 @@ class Pressure {
   void after_fork_in_child() SNUG_UNPROVED;
 
  private:
+  friend class PressurePause;
+  friend class Wish;
+
+  // What thread_state.asked names beside callbacks.
+  static constexpr uint8_t kNone = kMostCallbacks + 1;
+  static constexpr uint8_t kWish = kMostCallbacks + 2;
+
   struct Watcher {
     snug_pressure_callback callback = nullptr;
     void* argument = nullptr;
@@ -63,14 +73,27 @@ class Pressure {
 // may want to use.
 class PressurePause {
  public:
-  PressurePause() : asked_(exchange(thread_state.asked, kNone)) {}
+  PressurePause() : asked_(exchange(thread_state.asked, Pressure::kNone)) {}
   ~PressurePause() { thread_state.asked = asked_; }
   PressurePause(const PressurePause&) = delete;
   PressurePause& operator=(const PressurePause&) = delete;
 
  private:
-  static constexpr uint8_t kNone = Pressure::kMostCallbacks + 1;  // the name of no callback
+  const uint8_t asked_;
+};
 
+// While it lives, what the calling thread requests is a wish, if `is_one`: its refusal is no failure of the program's,
+// which has a block that serves as well. No callback is asked, and the refusal is not counted.
+class Wish {
+ public:
+  explicit Wish(bool is_one) : asked_(thread_state.asked) {
+    if (is_one) thread_state.asked = Pressure::kWish;
+  }
+  ~Wish() { thread_state.asked = asked_; }
+  Wish(const Wish&) = delete;
+  Wish& operator=(const Wish&) = delete;
+
+ private:
   const uint8_t asked_;
 };
 

@@ -107,6 +107,7 @@ void* resize_in_region(void* block, size_t size, const char* call) noexcept {
     return block;
   if (size > PTRDIFF_MAX) return out_of_memory();
   const ScopePause pause;  // what an announced thread moves stays in the region
+  const Wish wish(size <= usable);
   void* const fresh = allocate(size);
   if (fresh == nullptr) return size <= usable ? block : nullptr;
   memcpy(fresh, block, min(size, usable));

@@ -10,6 +10,8 @@
 #define SNUG_WEAK_IMPORT __attribute__((weak, visibility("default")))
 // Of what a program may define itself.
 #define SNUG_WEAK_EXPORT __attribute__((weak, visibility("default")))
+// Of what another file of the library defines, if that is linked too: null elsewhere.
+#define SNUG_WEAK_OWN __attribute__((weak, visibility("hidden")))
 // For declarations of variables: without it the compiler reaches them through the global offset table.
 #define SNUG_HIDDEN __attribute__((visibility("hidden")))
 #define SNUG_USED __attribute__((used))
@@ -20,6 +22,9 @@
 #define SNUG_ASM_NAME(name) __asm__(name)
 // Makes this file's references to the symbol weak, the compiler's own ones included.
 #define SNUG_WEAK_REFERENCE(symbol) __asm__(".weak " symbol)
+// A hidden name of a function that this file defines by a weak symbol. The attribute for it wants every other
+// attribute of the function again, and the compiler gives operator new some by itself.
+#define SNUG_OWN_NAME(name, symbol) __asm__(".hidden " name "\n.globl " name "\n.set " name ", " symbol)
 // ThreadSanitizer does not watch this function's accesses.
 #define SNUG_UNWATCHED __attribute__((noinline, no_sanitize("thread")))
 // The function may read what AddressSanitizer takes for freed.

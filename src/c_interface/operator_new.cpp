@@ -1,14 +1,23 @@
 // All replaceable forms of operator new and delete. `new` must call the program's new handler, throw, and in its
 // nothrow forms catch; yet the library must not require a C++ runtime. So all references to the runtime are weak, and
 // resolve only if the program has one: without it no code can throw. The only file that is compiled with exceptions.
+//
+// A program may replace some of the forms and leave others. C++ defines those for arrays, with a size and with nothrow
+// by calls of the forms that allocate and free (new.delete in the standard): they are *derived*, and must call the
+// program's where it has any. As the library is loaded it looks for them. Where all are its own, the derived forms take
+// the inline paths; else each calls the form that defines it. All forms are weak, so that a program that is linked
+// statically may replace some too.
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "allocator/allocator.h"
 #include "allocator/blocks.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/fixed_array.h"
+#include "c_interface/program_symbols.h"
 
 // What the forms are told apart by. The compiler knows these types, and <new> declares the same.
 namespace std {
@@ -60,6 +69,22 @@ std::new_handler current_handler() {
 }
 
 using snug::BlockOrigin;
+using snug::PathOf;
+
+// The forms by which others are defined, as the program has them.
+struct BaseForms {
+  void* (*create)(size_t);
+  void* (*create_array)(size_t);
+  void* (*create_aligned)(size_t, std::align_val_t);
+  void* (*create_array_aligned)(size_t, std::align_val_t);
+  void (*release)(void*);
+  void (*release_array)(void*);
+  void (*release_aligned)(void*, std::align_val_t);
+  void (*release_array_aligned)(void*, std::align_val_t);
+};
+
+// Null if all are this file's. Written as the library is loaded.
+constinit snug::Atomic<const BaseForms*> replaced{nullptr};
 
 template <BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* allocate_anew(size_t size) {
@@ -121,13 +146,42 @@ SNUG_COLD void* new_large(size_t size) {
   return snug::allocator.is_plain() ? retry(size) : new_large_again<origin, retry>(size);
 }
 
-template <BlockOrigin origin>
-SNUG_ALWAYS_INLINE void* new_or_null(size_t size) {
-  return snug::allocate<new_slow<retry_nothrow_of<origin>>, new_large<origin, retry_nothrow_of<origin>>>(size);
+// The slow paths of the derived forms. Where the program has replaced a form they are always taken.
+template <auto base, BlockOrigin origin, void* (&retry)(size_t)>
+SNUG_COLD void* new_derived(size_t size) {
+  const BaseForms* const forms = replaced.load(snug::kAcquire);
+  return forms != nullptr ? (forms->*base)(size) : new_large<origin, retry>(size);
 }
-template <BlockOrigin origin>
+// Calls a form that may throw for one that must not.
+template <class Form, class... Arguments>
+SNUG_COLD void* null_for_exception(Form form, Arguments... arguments) noexcept {
+  try {
+    return form(arguments...);
+  } catch (...) {
+    return nullptr;
+  }
+}
+template <auto base, BlockOrigin origin>
+SNUG_COLD void* new_nothrow_derived(size_t size) {
+  const BaseForms* const forms = replaced.load(snug::kAcquire);
+  return forms != nullptr ? null_for_exception(forms->*base, size) : new_large<origin, retry_nothrow_of<origin>>(size);
+}
+template <auto base, BlockOrigin fits>
+SNUG_COLD void release_derived(void* block, size_t told) noexcept {
+  const BaseForms* const forms = replaced.load(snug::kAcquire);
+  return forms != nullptr ? (forms->*base)(block) : snug::deallocate_slow(block, fits, told);
+}
+
+template <auto base, BlockOrigin origin>
+SNUG_ALWAYS_INLINE void* new_or_null(size_t size) {
+  return snug::allocate<new_slow<retry_nothrow_of<origin>>, new_nothrow_derived<base, origin>,
+                        PathOf::kDerivedOperator>(size);
+}
+template <auto base, BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* new_or_null(size_t size, std::align_val_t alignment) {
   SNUG_KEEP_FRAME();
+  if (const BaseForms* const forms = replaced.load(snug::kAcquire); forms != nullptr) [[unlikely]]
+    return null_for_exception(forms->*base, size, alignment);
   const size_t bytes = static_cast<size_t>(alignment);
   if (!snug::is_power_of_two(bytes)) return nullptr;
   void* block = snug::allocate_aligned(bytes, size, origin);
@@ -136,6 +190,11 @@ SNUG_ALWAYS_INLINE void* new_or_null(size_t size, std::align_val_t alignment) {
 template <BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* new_or_throw(size_t size) {
   return snug::allocate<new_slow<retry_new_of<origin>>, new_large<origin, retry_new_of<origin>>>(size);
+}
+template <auto base, BlockOrigin origin>
+SNUG_ALWAYS_INLINE void* new_or_throw(size_t size) {
+  return snug::allocate<new_slow<retry_new_of<origin>>, new_derived<base, origin, retry_new_of<origin>>,
+                        PathOf::kDerivedOperator>(size);
 }
 template <BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* new_or_throw(size_t size, std::align_val_t alignment) {
@@ -146,43 +205,134 @@ SNUG_ALWAYS_INLINE void* new_or_throw(size_t size, std::align_val_t alignment) {
   return block != nullptr ? block : retry_new([=] { return snug::allocate_aligned(bytes, size, origin); });
 }
 
+template <auto base, BlockOrigin fits>
+SNUG_ALWAYS_INLINE void release(void* block) {
+  snug::deallocate_or<release_derived<base, fits>, PathOf::kDerivedOperator>(block, snug::kUntoldSize);
+}
+template <auto base, BlockOrigin fits>
+SNUG_ALWAYS_INLINE void release(void* block, size_t size) {
+  snug::deallocate_sized_or<release_derived<base, fits>>(block, size);
+}
+template <auto base, BlockOrigin fits>
+SNUG_ALWAYS_INLINE void release(void* block, std::align_val_t alignment, size_t told = snug::kUntoldSize) {
+  if (const BaseForms* const forms = replaced.load(snug::kAcquire); forms != nullptr) [[unlikely]]
+    return (forms->*base)(block, alignment);
+  snug::deallocate_told<fits>(block, told);
+}
+
 constexpr BlockOrigin kOne = BlockOrigin::kNew;
 constexpr BlockOrigin kArray = BlockOrigin::kNewArray;
 
 }  // namespace
 
-SNUG_EXPORT void* operator new(size_t size) { return new_or_throw<kOne>(size); }
-SNUG_EXPORT void* operator new[](size_t size) { return new_or_throw<kArray>(size); }
-SNUG_EXPORT void* operator new(size_t size, std::align_val_t alignment) { return new_or_throw<kOne>(size, alignment); }
-SNUG_EXPORT void* operator new[](size_t size, std::align_val_t alignment) {
+// The forms that define others.
+SNUG_WEAK_EXPORT void* operator new(size_t size) { return new_or_throw<kOne>(size); }
+SNUG_WEAK_EXPORT void* operator new(size_t size, std::align_val_t alignment) {
+  return new_or_throw<kOne>(size, alignment);
+}
+SNUG_WEAK_EXPORT void operator delete(void* block) noexcept { snug::deallocate<kOne>(block); }
+SNUG_WEAK_EXPORT void operator delete(void* block, std::align_val_t) noexcept { snug::deallocate<kOne>(block); }
+
+// Derived forms, of which those for arrays define others too.
+SNUG_WEAK_EXPORT void* operator new[](size_t size) { return new_or_throw<&BaseForms::create, kArray>(size); }
+SNUG_WEAK_EXPORT void* operator new[](size_t size, std::align_val_t alignment) {
+  if (const BaseForms* const forms = replaced.load(snug::kAcquire); forms != nullptr) [[unlikely]]
+    return forms->create_aligned(size, alignment);
   return new_or_throw<kArray>(size, alignment);
 }
-SNUG_EXPORT void* operator new(size_t size, const std::nothrow_t&) noexcept { return new_or_null<kOne>(size); }
-SNUG_EXPORT void* operator new[](size_t size, const std::nothrow_t&) noexcept { return new_or_null<kArray>(size); }
-SNUG_EXPORT void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return new_or_null<kOne>(size, alignment);
+SNUG_WEAK_EXPORT void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return new_or_null<&BaseForms::create, kOne>(size);
 }
-SNUG_EXPORT void* operator new[](size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return new_or_null<kArray>(size, alignment);
+SNUG_WEAK_EXPORT void* operator new[](size_t size, const std::nothrow_t&) noexcept {
+  return new_or_null<&BaseForms::create_array, kArray>(size);
+}
+SNUG_WEAK_EXPORT void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return new_or_null<&BaseForms::create_aligned, kOne>(size, alignment);
+}
+SNUG_WEAK_EXPORT void* operator new[](size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return new_or_null<&BaseForms::create_array_aligned, kArray>(size, alignment);
 }
 
-SNUG_EXPORT void operator delete(void* block) noexcept { snug::deallocate<kOne>(block); }
-SNUG_EXPORT void operator delete[](void* block) noexcept { snug::deallocate<kArray>(block); }
-SNUG_EXPORT void operator delete(void* block, size_t size) noexcept { snug::deallocate_sized<kOne>(block, size); }
-SNUG_EXPORT void operator delete[](void* block, size_t size) noexcept { snug::deallocate_sized<kArray>(block, size); }
-SNUG_EXPORT void operator delete(void* block, std::align_val_t) noexcept { snug::deallocate<kOne>(block); }
-SNUG_EXPORT void operator delete[](void* block, std::align_val_t) noexcept { snug::deallocate<kArray>(block); }
-SNUG_EXPORT void operator delete(void* block, size_t size, std::align_val_t) noexcept {
-  snug::deallocate_told<kOne>(block, size);
+SNUG_WEAK_EXPORT void operator delete[](void* block) noexcept { release<&BaseForms::release, kArray>(block); }
+SNUG_WEAK_EXPORT void operator delete[](void* block, std::align_val_t alignment) noexcept {
+  release<&BaseForms::release_aligned, kArray>(block, alignment);
 }
-SNUG_EXPORT void operator delete[](void* block, size_t size, std::align_val_t) noexcept {
-  snug::deallocate_told<kArray>(block, size);
+SNUG_WEAK_EXPORT void operator delete(void* block, size_t size) noexcept {
+  release<&BaseForms::release, kOne>(block, size);
 }
-SNUG_EXPORT void operator delete(void* block, const std::nothrow_t&) noexcept { snug::deallocate<kOne>(block); }
-SNUG_EXPORT void operator delete[](void* block, const std::nothrow_t&) noexcept { snug::deallocate<kArray>(block); }
-SNUG_EXPORT void operator delete(void* block, std::align_val_t, const std::nothrow_t&) noexcept {
-  snug::deallocate<kOne>(block);
+SNUG_WEAK_EXPORT void operator delete[](void* block, size_t size) noexcept {
+  release<&BaseForms::release_array, kArray>(block, size);
 }
-SNUG_EXPORT void operator delete[](void* block, std::align_val_t, const std::nothrow_t&) noexcept {
-  snug::deallocate<kArray>(block);
+SNUG_WEAK_EXPORT void operator delete(void* block, size_t size, std::align_val_t alignment) noexcept {
+  release<&BaseForms::release_aligned, kOne>(block, alignment, size);
 }
+SNUG_WEAK_EXPORT void operator delete[](void* block, size_t size, std::align_val_t alignment) noexcept {
+  release<&BaseForms::release_array_aligned, kArray>(block, alignment, size);
+}
+SNUG_WEAK_EXPORT void operator delete(void* block, const std::nothrow_t&) noexcept {
+  release<&BaseForms::release, kOne>(block);
+}
+SNUG_WEAK_EXPORT void operator delete[](void* block, const std::nothrow_t&) noexcept {
+  release<&BaseForms::release_array, kArray>(block);
+}
+SNUG_WEAK_EXPORT void operator delete(void* block, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  release<&BaseForms::release_aligned, kOne>(block, alignment);
+}
+SNUG_WEAK_EXPORT void operator delete[](void* block, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  release<&BaseForms::release_array_aligned, kArray>(block, alignment);
+}
+
+// The base forms by names that nothing replaces.
+extern "C" {
+SNUG_HIDDEN void* snug_own_create(size_t);
+SNUG_HIDDEN void* snug_own_create_array(size_t);
+SNUG_HIDDEN void* snug_own_create_aligned(size_t, std::align_val_t);
+SNUG_HIDDEN void* snug_own_create_array_aligned(size_t, std::align_val_t);
+SNUG_HIDDEN void snug_own_release(void*);
+SNUG_HIDDEN void snug_own_release_array(void*);
+SNUG_HIDDEN void snug_own_release_aligned(void*, std::align_val_t);
+SNUG_HIDDEN void snug_own_release_array_aligned(void*, std::align_val_t);
+}
+SNUG_OWN_NAME("snug_own_create", "_Znwm");
+SNUG_OWN_NAME("snug_own_create_array", "_Znam");
+SNUG_OWN_NAME("snug_own_create_aligned", "_ZnwmSt11align_val_t");
+SNUG_OWN_NAME("snug_own_create_array_aligned", "_ZnamSt11align_val_t");
+SNUG_OWN_NAME("snug_own_release", "_ZdlPv");
+SNUG_OWN_NAME("snug_own_release_array", "_ZdaPv");
+SNUG_OWN_NAME("snug_own_release_aligned", "_ZdlPvSt11align_val_t");
+SNUG_OWN_NAME("snug_own_release_array_aligned", "_ZdaPvSt11align_val_t");
+
+namespace {
+
+// Finds the form that the program has by the symbol: `linked`, unless this library was linked by itself and has bound
+// its references to its own. True if that is not `own`.
+template <class Form>
+bool find_replaced(Form& found, Form own, Form linked, const char* symbol) {
+  found = linked;
+  // Opaque, as in the library as one file the compiler sees that it is there.
+  if (snug::opaque(reinterpret_cast<uintptr_t>(&snug::find_in_program)) != 0)
+    if (void* const first = snug::find_in_program(symbol); first != nullptr) found = reinterpret_cast<Form>(first);
+  return found != own;
+}
+
+SNUG_AT_LOAD SNUG_USED void look_for_replaced_forms() {
+  static constinit BaseForms forms{};
+  bool any = false;
+  const auto look = [&any]<class Form>(Form& found, Form own, Form linked, const char* symbol) {
+    if (find_replaced(found, own, linked, symbol)) any = true;
+  };
+  look(forms.create, &snug_own_create, &::operator new, "_Znwm");
+  look(forms.create_array, &snug_own_create_array, &::operator new[], "_Znam");
+  look(forms.create_aligned, &snug_own_create_aligned, &::operator new, "_ZnwmSt11align_val_t");
+  look(forms.create_array_aligned, &snug_own_create_array_aligned, &::operator new[], "_ZnamSt11align_val_t");
+  look(forms.release, &snug_own_release, &::operator delete, "_ZdlPv");
+  look(forms.release_array, &snug_own_release_array, &::operator delete[], "_ZdaPv");
+  look(forms.release_aligned, &snug_own_release_aligned, &::operator delete, "_ZdlPvSt11align_val_t");
+  look(forms.release_array_aligned, &snug_own_release_array_aligned, &::operator delete[], "_ZdaPvSt11align_val_t");
+  if (any)
+    replaced.store(&forms, snug::kRelease);
+  else
+    snug::allocator.let_derived_operators_in();
+}
+
+}  // namespace

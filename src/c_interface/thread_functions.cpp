@@ -18,6 +18,8 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/pause.h"
+#include "c_interface/program_symbols.h"
+#include "heap/user_heaps.h"
 #include "os/libc_features.h"
 #include "os/thread.h"
 
@@ -28,16 +30,11 @@ Atomic<os::CreateThread> next_create{nullptr};
 Atomic<int (*)(int)> next_unshare{nullptr};
 Atomic<int (*)(int, int)> next_setns{nullptr};
 
-template <class Function>
-Function look_up(void* where, const char* name) {
-  return reinterpret_cast<Function>(::dlsym(where, name));
-}
-
 // The function behind this library in the search order; also for a library that calls it before ours is initialised.
 template <class Function>
 Function next_of(Atomic<Function>& known, const char* name) {
   Function next = known.load(kRelaxed);
-  if (next == nullptr) known.store(next = look_up<Function>(RTLD_NEXT, name), kRelaxed);
+  if (next == nullptr) known.store(next = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name)), kRelaxed);
   return next;
 }
 
@@ -46,9 +43,7 @@ SNUG_AT_LOAD SNUG_USED void prepare_threads() {
   next_of(next_create, "pthread_create");
   next_of(next_unshare, "unshare");  // now, as the loader's lock may be held where they are called
   next_of(next_setns, "setns");
-  // Not RTLD_DEFAULT, which finds the library itself first (-Bsymbolic).
-  if (void* program = ::dlopen(nullptr, RTLD_LAZY); program != nullptr)
-    os::start_threads_by(look_up<os::CreateThread>(program, "pthread_create"));
+  os::start_threads_by(reinterpret_cast<os::CreateThread>(find_in_program("pthread_create")));
   allocator.background.begin_with_threads();
 }
 
@@ -76,7 +71,11 @@ extern "C" SNUG_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_
   using namespace snug;
   const os::CreateThread create = next_of(next_create, "pthread_create");
   if (create == nullptr) return ENOSYS;
-  const int error = create(thread, attributes, body, argument);
+  int error = 0;
+  {
+    const ScopePause pause;  // what libc keeps with a stack outlives the heap of a scope
+    error = create(thread, attributes, body, argument);
+  }
   if (error == 0) allocator.background.thread_made();
   return error;
 }

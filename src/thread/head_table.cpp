@@ -7,6 +7,7 @@ namespace snug {
 
 SNUG_USED constinit HotPage hot_page{};
 constinit size_t heads_end = 0;
+constinit size_t derived_heads_end = 0;
 constinit size_t trusted_end = 0;
 constinit int32_t head_offsets[kHasPageAddress ? 1 : kHeadSteps] = {};
 
@@ -64,14 +65,21 @@ bool fill_head_table(const ClassTable& table) {
   if constexpr (kHasPageAddress) {
     hot_page.state = offset_of_head(0);
     hot_page.allocations = hot_page.state + static_cast<ptrdiff_t>(offsetof(ThreadState, allocations));
+    hot_page.derived_allocations = hot_page.allocations;
   }
   return true;
 }
 
-void open_head_table(SizedDelete sized_delete) {
-  // The ends are set last: until then no thread reads an entry.
+// The ends are set last: until then no thread reads an entry.
+void open_head_table() {
   AtomicRef<size_t>(heads_end).store(kHeadsEnd, kRelease);
   if constexpr (kHasPageAddress) AtomicRef<size_t>(hot_page.heads_end).store(kHeadsEnd, kRelease);
+}
+
+void open_derived_head_table(SizedDelete sized_delete) {
+  if (heads_end == 0) return;
+  AtomicRef<size_t>(derived_heads_end).store(kHeadsEnd, kRelease);
+  if constexpr (kHasPageAddress) AtomicRef<size_t>(hot_page.derived_heads_end).store(kHeadsEnd, kRelease);
   if (sized_delete == SizedDelete::kTrust) AtomicRef<size_t>(trusted_end).store(kHeadsEnd, kRelease);
 }
 

@@ -32,11 +32,17 @@ inline constexpr size_t kHeadsEnd = kMediumSizeMax + 1;
 static_assert(kHeadsEnd % kSmallStep == 1, "the difference of a size and the end would not round up");
 
 // Separate variables: a member of a larger object would cost a pointer to that, one instruction on each call.
-SNUG_HIDDEN extern constinit size_t heads_end;    // kHeadsEnd: sizes below are in the table
-SNUG_HIDDEN extern constinit size_t trusted_end;  // sizes below are trusted by a sized delete
+SNUG_HIDDEN extern constinit size_t heads_end;          // kHeadsEnd: sizes below are in the table
+SNUG_HIDDEN extern constinit size_t derived_heads_end;  // the same for PathOf::kDerivedOperator
+SNUG_HIDDEN extern constinit size_t trusted_end;        // sizes below are trusted by a sized delete
 SNUG_HIDDEN extern constinit int32_t head_offsets[kHasPageAddress ? 1 : kHeadSteps];  // or in the hot page
 
-// Subtracts `end`, one of the two ends; true if the number was less. Another thread may be opening the table: the end
+template <PathOf path>
+SNUG_ALWAYS_INLINE size_t& heads_end_of() {
+  return path == PathOf::kFunction ? heads_end : derived_heads_end;
+}
+
+// Subtracts `end`, one of the ends; true if the number was less. Another thread may be opening the table: the end
 // is written last and read first, an order that x86 keeps, and the compiler folds only a plain access into the
 // subtraction. On other processors a thread may read the end before the entry: entry 0 leads to class 0 there, which is
 // empty. Under a sanitizer the load is an acquire.
@@ -55,8 +61,10 @@ enum class SizedDelete { kTrust, kCheck };
 // Fills the table; false if it cannot, and every request keeps to the slow path. Called once, before any block is
 // handed out.
 bool fill_head_table(const ClassTable& table);
-// Lets requests into the table when it has been filled.
-void open_head_table(SizedDelete sized_delete);
+// Lets requests into the table when it has been filled; and those of the derived operators, if others are let in
+// already.
+void open_head_table();
+void open_derived_head_table(SizedDelete sized_delete);
 
 // While the heap profile runs, malloc takes small blocks from a *tray* (thread/trays.h) and free still puts them on the
 // class's array, so that a tray runs dry after a known number of blocks. The head of a tray is one that the class table
@@ -98,9 +106,11 @@ static_assert(size_of_step(-1) == kMediumSizeMax && size_of_step(-HeadStep{kHead
 // thread may have opened the table: the sum is then too large by the table's end, and must not wrap. The block may then
 // be of a class above its size's, which a sized delete would file wrongly, so a process that has several threads when
 // the table is opened trusts no sized delete.
-inline size_t size_at_distance(size_t beyond) {
+template <PathOf path = PathOf::kFunction>
+size_t size_at_distance(size_t beyond) {
   size_t size;
-  const size_t end = kSanitized ? AtomicRef<size_t>(heads_end).load(kRelaxed) : heads_end;
+  size_t& shared = heads_end_of<path>();
+  const size_t end = kSanitized ? AtomicRef<size_t>(shared).load(kRelaxed) : shared;
   return add_overflows(beyond, end, &size) ? SIZE_MAX : size;
 }
 

@@ -23,6 +23,10 @@ namespace snug {
 
 inline constexpr size_t kHeadSteps = kMediumSizeMax / kSmallStep + 1;
 
+// What takes an inline path: most functions, or a form of operator new or delete that C++ defines by another form
+// (c_interface/operator_new.cpp). Those have limits of their own, which stay 0 where the program replaces the other.
+enum class PathOf { kFunction, kDerivedOperator };
+
 struct alignas(kHasPageAddress ? kAddressedPage : alignof(size_t)) HotPage {
   static constexpr size_t kSteps = kHasPageAddress ? kHeadSteps : 1;
   static constexpr size_t kTableBytes = kSteps * sizeof(int32_t);
@@ -37,6 +41,11 @@ struct alignas(kHasPageAddress ? kAddressedPage : alignof(size_t)) HotPage {
   size_t pages;           // of the window
   const Atomic<ScaledClass>* classes;
   ptrdiff_t state;  // where a thread's state lies, from its thread pointer
+  // The first four again, for the derived operators.
+  size_t derived_heads_end;
+  ptrdiff_t derived_allocations;
+  uintptr_t derived_base;
+  size_t derived_pages;
 };
 
 SNUG_HIDDEN extern constinit HotPage hot_page SNUG_ASM_NAME("snug_hot_page");
@@ -46,11 +55,14 @@ class HotWords {
  public:
   SNUG_ALWAYS_INLINE HotWords() { SNUG_PAGE_ADDRESS("snug_hot_page+20480", words_); }
 
+  template <PathOf path>
   SNUG_ALWAYS_INLINE void load_heads(size_t& end, ptrdiff_t& allocations) const {
-    load<offsetof(HotPage, heads_end)>(end, allocations);
+    load<path == PathOf::kFunction ? offsetof(HotPage, heads_end) : offsetof(HotPage, derived_heads_end)>(end,
+                                                                                                          allocations);
   }
+  template <PathOf path>
   SNUG_ALWAYS_INLINE void load_window(uintptr_t& base, size_t& pages) const {
-    load<offsetof(HotPage, base)>(base, pages);
+    load<path == PathOf::kFunction ? offsetof(HotPage, base) : offsetof(HotPage, derived_base)>(base, pages);
   }
   SNUG_ALWAYS_INLINE void load_slabs(const Atomic<ScaledClass>*& classes, ptrdiff_t& state) const {
     load<offsetof(HotPage, classes)>(classes, state);

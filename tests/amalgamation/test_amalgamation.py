@@ -11,7 +11,9 @@ from pathlib import Path
 SOURCE = Path(os.environ["SNUG_SOURCE"])
 HERE = SOURCE / "tests/amalgamation"
 GOLDEN = SOURCE / "tests/golden"
+REPLACED = SOURCE / "tests/conformance/operators/replaced.cc"
 CC = os.environ["CC"]
+CXX = os.environ["CXX"]
 # What the top of snug.cpp says, and what its readers may add.
 FLAGS = ["-std=c++20", "-O2", "-fPIC", "-nostdinc++", "-Wall", "-Wextra", "-Werror"]
 LINK = ["-shared", "-Wl,-Bsymbolic,-z,initfirst,-z,nodelete,-z,now"]
@@ -43,12 +45,12 @@ class Amalgamation(unittest.TestCase):
         if process.returncode != 0:
             raise AssertionError(process.stdout)
 
-    def whole(self, compiler):
+    def whole(self, compiler, *definitions):
         """The file compiled, once: ten seconds."""
-        name = os.path.basename(os.path.realpath(compiler))
+        name = os.path.basename(os.path.realpath(compiler)) + "".join(definitions)
         if name not in self.objects:
             self.objects[name] = self.folder / f"{name}.o"
-            self.expect(compiler, *FLAGS, "-c", self.source, "-o", self.objects[name])
+            self.expect(compiler, *FLAGS, *definitions, "-c", self.source, "-o", self.objects[name])
         return self.objects[name]
 
     def expect(self, *command, **environment):
@@ -131,11 +133,17 @@ class Amalgamation(unittest.TestCase):
         self.assertEqual(self.expect(program), "snug_malloc 1 malloc 2\n")
 
     def test_a_static_program_takes_it_and_starts_threads(self):
-        part = self.folder / "static.o"
-        self.expect(CC, *FLAGS, "-DSNUG_STATIC", "-c", self.source, "-o", part)
         program = self.folder / "static"
-        self.expect(CC, "-static", f"-I{self.folder}", HERE / "static.c", part, "-o", program)
+        self.expect(CC, "-static", f"-I{self.folder}", HERE / "static.c", self.whole(CC, "-DSNUG_STATIC"), "-o", program)
         self.assertEqual(self.expect(program), "malloc 1 thread 0\n")
+
+    def test_a_program_replaces_some_operators(self):
+        """Those that C++ defines by them must reach them, in a program that has the library in it as well."""
+        program = self.folder / "replaced"
+        for replaced, own in ((0, 192), (1, 96), (2, 192), (3, 96)):
+            for link in (["-static", self.whole(CC, "-DSNUG_STATIC")], [self.whole(CC)]):
+                self.expect(CXX, "-std=c++20", "-fno-builtin", f"-DREPLACES={replaced}", REPLACED, *link, "-o", program)
+                self.assertEqual(self.expect(program), f"looked at 384, own {own}, wrong 0\n")
 
 
 if __name__ == "__main__":

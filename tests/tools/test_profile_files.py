@@ -26,7 +26,7 @@ class Profiled(subprocess.Popen):
     def __init__(self, conf, *words, program=PROFILED, out="%p.%n", **more):
         self.folder = tempfile.TemporaryDirectory()
         conf = f"{conf},profile_out:{self.folder.name}/{out}" if out else conf
-        preload = {"LD_PRELOAD": LIBRARY} if program == PROFILED else {}
+        preload = {} if program == PROFILED_ARCHIVE else {"LD_PRELOAD": LIBRARY}
         super().__init__([program, *words], env=clean_environment(SNUG_CONF=conf, **preload), stdin=subprocess.PIPE,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
@@ -136,6 +136,12 @@ class ProfileFilesTest(unittest.TestCase):
         ignoring.say("hold 1")
         self.assertEqual(ignoring.end(), line)
         self.assertEqual(len(ignoring.files()), 1, "the end's")
+
+    def test_one_process_of_a_run_says_what_it_cannot_have(self):
+        first = Profiled("profile:64K,profile_signal:SIGUSR2", "-c", '"$0"; exit 0', PROFILED, program="sh",
+                         preexec_fn=lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN))
+        first.say("hold 1")
+        self.assertEqual(first.end().count("profile_signal: signal 12"), 1)
 
     def test_a_handler_that_the_program_sets_later_takes_its_place(self):
         child = Profiled("profile:64K,profile_signal:SIGUSR2")

@@ -50,6 +50,18 @@ TEST_F(HeapScope, nests_and_ends_in_the_reverse_order) {
   EXPECT_EQ(in_force(), nullptr);
 }
 
+// libc keeps a stack for the next thread, and with it what it has allocated for the thread that it began with.
+TEST_F(HeapScope, leaves_a_thread_that_begins_within_to_malloc) {
+  snug_heap* const before = snug_heap_enter(inner_);
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, nullptr, [](void* argument) { return argument; }, nullptr), 0);
+  EXPECT_EQ(pthread_join(thread, nullptr), 0);
+  snug_heap_leave(before);
+  int blocks = 0;
+  snug_heap_visit(inner_, [](void* count, void*, std::size_t) { return ++*static_cast<int*>(count), 0; }, &blocks);
+  EXPECT_EQ(blocks, 0);
+}
+
 TEST_F(HeapScope, holds_for_the_whole_family) {
   std::vector<void*> blocks(10);
   snug_heap* const before = snug_heap_enter(inner_);

@@ -177,6 +177,37 @@ TEST_F(Limits, a_heaps_own_limit_tells_the_heap) {
   EXPECT_EQ(snug_heap_destroy(heap), 0);
 }
 
+// A block that is made shorter may stay where it is: nobody is asked to free something for that.
+TEST_F(Limits, a_block_becomes_shorter_at_the_limit_and_nobody_is_asked) {
+  snug_heap_options options{};
+  options.size = sizeof options;
+  options.limit = 8 * kMiB;
+  snug_heap* const heap = snug_heap_create(&options);
+  for (snug_heap* const from : {static_cast<snug_heap*>(nullptr), heap}) {
+    const auto allocate = [from](std::size_t size) {
+      return from == nullptr ? snug_malloc(size) : snug_heap_malloc(from, size);
+    };
+    char* const block = static_cast<char*>(allocate(200 * kKiB));
+    block[0] = 7;
+    if (from == nullptr) set_limits(limits_now().held + 8 * kMiB, 0);
+    std::vector<void*> others;
+    others.reserve(1000);
+    while (void* const other = allocate(60 * kKiB)) others.push_back(other);
+    const std::uint64_t refused = limits_now().refused;
+    ASSERT_EQ(snug_on_pressure(Cache::shrink, &cache_, SNUG_PRESSURE_HARD), 0);
+    char* const shorter = static_cast<char*>(snug_realloc(block, 60 * kKiB));
+    ASSERT_NE(shorter, nullptr);
+    EXPECT_EQ(shorter[0], 7);
+    EXPECT_TRUE(cache_.told.empty());
+    EXPECT_EQ(limits_now().refused, refused);
+    EXPECT_EQ(snug_on_pressure(Cache::shrink, &cache_, 0), 0);
+    set_limits(0, 0);
+    snug_free(shorter);
+    snug_free_batch(others.data(), others.size());
+  }
+  EXPECT_EQ(snug_heap_destroy(heap), 0);
+}
+
 TEST_F(Limits, at_no_level_a_callback_is_called_no_more) {
   void* const held = snug_malloc(16 * kMiB);
   set_limits(limits_now().held + 2 * kMiB, 0);
