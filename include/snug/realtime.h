@@ -59,7 +59,8 @@ struct snug_realtime_stats {
   size_t own_least_free;    /* the fewest that were, since the part was made */
   int locked;               /* 1: the kernel never takes a page of the region away; 0: it may (ulimit -l) */
 };
-/* Fills `*stats`. 0, or EINVAL for a `size` that is too small. O(parts + blocks of the own part). */
+/* Fills `*stats`. 0, or EINVAL for a `size` that is too small. O(parts + blocks of the own part, and of
+ * those that were left). */
 SNUG_API int snug_realtime_get_stats(struct snug_realtime_stats* stats);
 
 #ifdef __cplusplus

@@ -66,8 +66,8 @@ SNUG_API void* snug_malloc_sized(size_t size, size_t* usable);
 /* Makes the block at least `size` bytes long where it stands. Returns 1; or 0, and nothing has changed, if it would
  * have to move, or has no room: then snug_realloc() may move it. A block of up to 256 KiB has what malloc_usable_size
  * says; one of up to 32 MiB also gets free pages behind it, but not in heaps of one's own (snug/heap.h), with check:on,
- * or once the profile (snug/profile.h) has been on. The block must be live; it ends the process with one line if it is
- * not seen to be. O(1). */
+ * or once the profile (snug/profile.h) has been on. A sized free goes on to take the size that was requested. The block
+ * must be live; it ends the process with one line if it is not seen to be. O(1). */
 SNUG_API int snug_try_expand(void* block, size_t size);
 /* 1 if the address lies on pages that snug cuts blocks from, or is the start of a live larger block; else 0: then it
  * was not handed out by snug. It says nothing of whether a block is live, and reads nothing at the address. O(1). */

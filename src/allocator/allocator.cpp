@@ -10,6 +10,7 @@
 #include "base/algorithm.h"
 #include "base/atomic.h"
 #include "base/fatal.h"
+#include "base/in_place.h"
 #include "base/text.h"
 #include "heap/user_heaps.h"
 #include "os/fault.h"
@@ -292,13 +293,15 @@ void Allocator::start_control(bool is_unfiltered) {
 
 int Allocator::change_settings(const char* text, Text<256>& message) {
   if (!ensure_open()) return ENOMEM;
+  // Not on the caller's stack, which may be small.
   static constinit Text<256> complaint;
+  static constinit Config wanted;
   const LockGuard guard(opening_);
   complaint = {};
   uint32_t keys = 0;
   uint32_t refused = 0;
-  const Config wanted =
-      parse_config(text, &keys, [](const char* line, size_t length) { complaint.add(line, length); }, &refused);
+  new (InPlace{&wanted})
+      Config(parse_config(text, &keys, [](const char* line, size_t length) { complaint.add(line, length); }, &refused));
   message = complaint;
   if (refused != 0) return EPERM;
   if (message.size() != 0 || keys == 0) return EINVAL;

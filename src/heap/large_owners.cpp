@@ -42,6 +42,13 @@ HeapLarge* LargeOwners::find(const void* start) {
   return *link_to(start);
 }
 
+bool LargeOwners::has(const HeapLarge& record) {
+  LockGuard guard(lock_);
+  const HeapLarge* at = chain_of(record.start);
+  while (at != nullptr && at != &record) at = at->next;
+  return at != nullptr;
+}
+
 HeapLarge* LargeOwners::take(const void* start) {
   if (empty()) return nullptr;
   LockGuard guard(lock_);

@@ -37,7 +37,10 @@ class LargeOwners {
   void insert(HeapLarge* record);
   // The record of the block that starts there, or null. It stays while the block is live.
   HeapLarge* find(const void* start);
-  // The same, and the block is not known any more; the caller gives the record back.
+  // True if the record is among those inserted. Two blocks may start at one address: a heap's region may lie in
+  // another's block.
+  bool has(const HeapLarge& record);
+  // As find(), and the block is not known any more; the caller gives the record back.
   HeapLarge* take(const void* start);
   void recycle(HeapLarge* record);
 

@@ -11,7 +11,7 @@ const char* UserHeap::check_slab(const Slab& slab, size_t size_class) const {
     const HeapSlab* const named = slab_at(slab.start + PageCount{i}.bytes());
     if (named == nullptr || &named->slab != &slab) return "user heap: a page does not lead to its slab";
   }
-  return slab.check();
+  return slab.check(is_visited());
 }
 
 // While it is visited, what comes home leaves slabs in the lists that they were in.

@@ -240,7 +240,7 @@ const char* UserHeaps::check() {
       if (broken == nullptr && cache->heap() != &heap) broken = "user heaps: a cache is of another heap";
     const auto any = [](const void*, size_t) { return true; };
     for (const HeapLarge* large = heap.next_large(nullptr, any); large != nullptr; large = heap.next_large(large, any))
-      if (broken == nullptr && larges_.find(large->start) != large) broken = "user heaps: a large block is not known";
+      if (broken == nullptr && !larges_.has(*large)) broken = "user heaps: a large block is not known";
   });
   return broken;
 }

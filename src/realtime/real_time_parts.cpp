@@ -40,8 +40,7 @@ int RealTimeParts::enter(size_t bytes) {
   if (own_part != nullptr) return EALREADY;
   const LockGuard guard(lock_);
   if (!is_made()) return EINVAL;
-  for (Place& place : places_)
-    if (place.state == State::kLeft) drop_if_empty(place);
+  drop_left();
   if (bytes == 0) bytes = max(memory_.bytes / kUsualParts, granule());
   Place* place = nullptr;
   if (bytes <= memory_.bytes) {
@@ -115,6 +114,11 @@ void RealTimeParts::drop_if_empty(Place& place) {
   place = {};
 }
 
+void RealTimeParts::drop_left() {
+  for (Place& place : places_)
+    if (place.state == State::kLeft) drop_if_empty(place);
+}
+
 void RealTimeParts::lose_others() {
   lock_.assume_held();
   for (Place& place : places_) {
@@ -125,6 +129,7 @@ void RealTimeParts::lose_others() {
 
 RealTimeFigures RealTimeParts::figures() {
   const LockGuard guard(lock_);
+  drop_left();
   RealTimeFigures figures{.bytes = memory_.bytes, .locked = memory_.locked};
   figures.refusals = refusals_;
   figures.threads_refused = threads_refused_;

@@ -97,6 +97,8 @@ class RealTimeParts {
   Place* new_part(size_t count) SNUG_REQUIRES(lock_);
   Place* left_part(size_t count) SNUG_REQUIRES(lock_);
   void drop_if_empty(Place& place) SNUG_REQUIRES(lock_);
+  // The parts that threads have left, as far as what was inside is freed.
+  void drop_left() SNUG_REQUIRES(lock_);
 
   Atomic<uintptr_t> start_{0};
   Atomic<size_t> bytes_{0};

@@ -229,6 +229,25 @@ TEST_F(Heap, visits_each_live_block_until_told_to_stop) {
   EXPECT_EQ(calls, 3);
 }
 
+// What another thread frees meanwhile leaves slabs in lists that they are moved out of later.
+TEST_F(Heap, holds_its_invariants_while_it_is_visited) {
+  struct Freed {
+    std::vector<void*> blocks;
+    const char* broken = nullptr;
+  } freed;
+  for (int i = 0; i < 10000; ++i) freed.blocks.push_back(snug_heap_malloc(heap_, 100));
+  const auto visit = [](void* argument, void*, std::size_t) {
+    std::thread([argument] {
+      Freed& its = *static_cast<Freed*>(argument);
+      for (std::size_t i = 0; i < 100; ++i) snug_free(its.blocks[i * 100]);
+      its.broken = snug_check(0);
+    }).join();
+    return 1;
+  };
+  EXPECT_EQ(snug_heap_visit(heap_, visit, &freed), 1);
+  EXPECT_EQ(freed.broken, nullptr) << freed.broken;
+}
+
 TEST(HeapDestroy, ends_every_block) {
   snug_stats before{};
   snug_get_stats(&before);
@@ -275,6 +294,26 @@ TEST(HeapCreate, refuses_wrong_options) {
   options = options_of();
   options.region_bytes = SNUG_HEAP_REGION_UNIT;
   expect_refusal(options, EINVAL);
+}
+
+TEST(HeapRegion, may_lie_in_a_block_of_another_heap) {
+  snug_heap* const outer = snug_heap_create(nullptr);
+  void* const region = snug_heap_aligned_alloc(outer, 16 * kKiB, 4 * kMiB);
+  snug_heap_options options = options_of();
+  options.region = region;
+  options.region_bytes = 4 * kMiB;
+  snug_heap* const inner = snug_heap_create(&options);
+  ASSERT_NE(inner, nullptr);
+  void* const block = snug_heap_malloc(inner, kMiB);
+  EXPECT_EQ(block, region) << "the two blocks start at one address";
+  EXPECT_EQ(snug_check(1), nullptr);
+  snug_free(block);
+  EXPECT_EQ(stats_of(inner).blocks_in_use, 0u);
+  EXPECT_EQ(stats_of(outer).blocks_in_use, 1u);
+  EXPECT_EQ(snug_heap_destroy(inner), 0);
+  snug_free(region);
+  EXPECT_EQ(snug_heap_destroy(outer), 0);
+  EXPECT_EQ(snug_check(1), nullptr);
 }
 
 TEST(HeapRegion, has_all_blocks_and_nothing_else) {

@@ -117,6 +117,7 @@ TEST_F(RealTime, its_blocks_are_any_threads_to_use_and_outlive_it) {
   EXPECT_TRUE(pattern::intact(resized, 1000, 2));
   snug_free(resized);
   snug_free(block);
+  EXPECT_EQ(stats_now().parts, 0u);
   std::thread([] { EXPECT_EQ(snug_realtime_enter(kRegion), 0) << "whole, once all are freed"; }).join();
 }
 

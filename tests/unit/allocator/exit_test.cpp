@@ -12,57 +12,80 @@ namespace {
 
 constexpr size_t kSize = 3000;
 
-// Blocks in the calling thread's cache.
-size_t cached() { return thread_state.cache->cached(allocator.table->class_of(kSize)); }
+// Nothing between `before` and `behind` may send home what the thread has cached, as slow operations and the background
+// thread do after a while: on a busy machine each line may last so long.
+class ExitTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    deallocate(allocate(kSize));
+    allocator.background.be_alone();
+  }
+  // What a look says on standard error.
+  template <class Before, class Behind>
+  static std::string said_at_exit(Before before, Behind behind) {
+    testing::internal::CaptureStderr();
+    before();
+    look_for_misuse_at_exit();
+    behind();
+    return testing::internal::GetCapturedStderr();
+  }
+  // Leaves one of two blocks twice in the cache.
+  static void free_twice() {
+    void* const block = allocate(kSize);
+    void* const other = allocate(kSize);
+    deallocate(block);
+    deallocate(other);
+    deallocate(block);
+  }
+  // Takes all three again, of which two are one.
+  void take() {
+    for (void*& place : taken_) place = allocate(kSize);
+  }
+  // Frees each once. How many there were.
+  size_t give_back() {
+    const std::set<void*> places(std::begin(taken_), std::end(taken_));
+    for (void* place : places) deallocate(place);
+    return places.size();
+  }
+  // Blocks in the calling thread's cache.
+  static size_t cached() { return thread_state.cache->cached(allocator.table->class_of(kSize)); }
 
-void cache_a_block() {
-  deallocate(allocate(kSize));
-  ASSERT_GT(cached(), 0u);
+  void* taken_[3] = {};
+};
+
+TEST_F(ExitTest, LeavesWhatTheThreadHasCached) {
+  size_t before = 0;
+  size_t behind = 0;
+  const auto cache_a_block = [&] {
+    deallocate(allocate(kSize));
+    before = cached();
+  };
+  EXPECT_EQ(said_at_exit(cache_a_block, [&] { behind = cached(); }), "");
+  EXPECT_GT(before, 0u);
+  EXPECT_EQ(behind, before);
 }
 
-// What a look says on standard error.
-std::string said_at_exit() {
-  testing::internal::CaptureStderr();
-  look_for_misuse_at_exit();
-  return testing::internal::GetCapturedStderr();
-}
-
-TEST(ExitTest, LeavesWhatTheThreadHasCached) {
-  cache_a_block();
-  const size_t before = cached();
-  EXPECT_EQ(said_at_exit(), "");
-  EXPECT_EQ(cached(), before);
-}
-
-TEST(ExitTest, TellsABlockFreedTwiceAndReturns) {
-  void* const block = allocate(kSize);
-  void* const other = allocate(kSize);
-  deallocate(block);
-  deallocate(other);
-  deallocate(block);
-  EXPECT_NE(said_at_exit().find("block is already free (found as the process ends)"), std::string::npos);
+TEST_F(ExitTest, TellsABlockFreedTwiceAndReturns) {
+  const std::string said = said_at_exit(free_twice, [this] { take(); });
+  EXPECT_NE(said.find("block is already free (found as the process ends)"), std::string::npos);
   // In the order of addresses the two are neighbours; one goes, so that the cache holds each block once.
-  void* const taken[] = {allocate(kSize), allocate(kSize), allocate(kSize)};
-  std::set<void*> places(std::begin(taken), std::end(taken));
-  EXPECT_EQ(places.size(), 2u);
-  for (void* place : places) deallocate(place);
+  EXPECT_EQ(give_back(), 2u);
 }
 
 // Its holder may be this very thread, interrupted by a signal handler that has called exit().
-TEST(ExitTest, DoesNothingWhileALockIsHeld) {
-  void* const block = allocate(kSize);
-  void* const other = allocate(kSize);
-  deallocate(block);
-  deallocate(other);
-  deallocate(block);
+TEST_F(ExitTest, DoesNothingWhileALockIsHeld) {
   for (SharedLock* lock : {&allocator.spans.at(0).lock(), &allocator.arena.lock()}) {
-    LockGuard guard(*lock);
-    EXPECT_EQ(said_at_exit(), "");
+    const auto free_and_lock = [lock] {
+      free_twice();
+      lock->lock();
+    };
+    const auto unlock_and_take = [this, lock] {
+      lock->unlock();
+      take();
+    };
+    EXPECT_EQ(said_at_exit(free_and_lock, unlock_and_take), "");
+    EXPECT_EQ(give_back(), 2u);
   }
-  EXPECT_NE(said_at_exit(), "");
-  void* const taken[] = {allocate(kSize), allocate(kSize), allocate(kSize)};
-  std::set<void*> places(std::begin(taken), std::end(taken));
-  for (void* place : places) deallocate(place);
 }
 
 }  // namespace
